@@ -24,6 +24,7 @@ from journeys.models import (
     SteeredHost,
     SteeringAct,
     Trigger,
+    Variable,
     WebhookDelivery,
     WebhookSecret,
 )
@@ -35,6 +36,7 @@ _LISTS: dict[str, list[tuple[str, str, type[Model]]]] = {
         ("Triggers", "bolt", Trigger),
         ("Jobs", "fact_check", EnrollmentJob),
         ("Enrollments", "directions_walk", Enrollment),
+        ("Variables", "data_object", Variable),
         ("Steering acts", "tune", SteeringAct),
         ("Steered hosts", "dns", SteeredHost),
         ("Waiting batches", "hourglass_top", Chunk),

@@ -1,10 +1,12 @@
 """The admin's pages for journeys, their triggers, jobs and enrollments, what steers them, and the webhook secrets.
 
 1. content_rights.py: who may see what journeys send; results.py: colours of results and states.
-2. drawing/: journeys drawn; steering/: buttons; people/: who went where; deliveries/: webhooks; overview/: page one.
+2. drawing/: journeys drawn; steering/: buttons; people/: who went where; deliveries/: webhooks; overview/: page one;
+   connections/: what definitions name that is not in them.
 3. journeys/: the page of a journey, of all of these.
 """
 
+from journeys.admin.connections import variables
 from journeys.admin.deliveries import failures, webhook_secrets
 from journeys.admin.journeys import page as journeys
 from journeys.admin.overview import dashboard
@@ -20,5 +22,6 @@ __all__ = [
     "panels",
     "steered",
     "triggers",
+    "variables",
     "webhook_secrets",
 ]

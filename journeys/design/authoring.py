@@ -16,6 +16,7 @@ from engage.json.compact import same_json
 from engage.json.documents import one_of
 from engage.json.key_order import KeyOrder, key_order_of
 from engage.models import Workspace
+from journeys.connections.known import KnownInWorkspace
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
@@ -158,7 +159,15 @@ def refusals_of(
                 journey.entry_conditions, trigger_type=journey.trigger_type, stored="entry_conditions" in kept
             ),
         ),
-        ("steps", lambda: parse_steps(steps, stored="steps" in kept, require_callable=_require_callable)),
+        (
+            "steps",
+            lambda: parse_steps(
+                steps,
+                stored="steps" in kept,
+                require_callable=_require_callable,
+                known=KnownInWorkspace(journey.workspace_id),
+            ),
+        ),
         ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept)),
         ("guards", lambda: parse_guards(journey.guards)),
     )

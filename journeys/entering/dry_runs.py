@@ -14,6 +14,7 @@ from customers.conditions import CustomerFacts
 from customers.models import Customer
 from engage.database.object_ids import row_with_id
 from engage.database.statement_limit import longer_statements
+from journeys.connections.surroundings import surroundings_for
 from journeys.enrollments.revisions import courses_of
 from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.trigger import JourneyNotFound, Recipient, require_api_trigger
@@ -111,6 +112,7 @@ def rehearse_journey(
     There is no enrollment, so its id is all zeros.
     """
     revision_id = JourneyRevision.objects.values_list("id", flat=True).get(journey=journey, number=journey.revision)
+    course = courses_of([revision_id]).of(revision_id)
     context = StepContext(
         journey_id=journey.id,
         journey_name=journey.name,
@@ -127,8 +129,9 @@ def rehearse_journey(
         event=event,
         chain=0,
         now=now,
+        surroundings=surroundings_for(journey.workspace_id, course),
     )
-    return rehearse(courses_of([revision_id]).of(revision_id), context)
+    return rehearse(course, context)
 
 
 def _journey(workspace_id: str, journey_id: str) -> Journey:

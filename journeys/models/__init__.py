@@ -1,9 +1,11 @@
 """Journeys (journeys.py), the triggers that name customers for them and the resulting jobs (entering.py), enrollments
 (walking.py) and their webhooks (webhooks.py); what is done about them (steering.py) and counted of them (counts.py).
 
-credentials.py: columns that hold credentials; choices.py: what answers choose from.
+connections.py: what definitions name that is not in them; credentials.py: columns that hold credentials;
+choices.py: what answers choose from.
 """
 
+from journeys.models.connections import Variable
 from journeys.models.counts import Count, CountDelta, CountKind
 from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
 from journeys.models.journeys import Journey, JourneyRevision
@@ -36,6 +38,7 @@ __all__ = [
     "Trigger",
     "TriggerProgress",
     "UnknownExternalId",
+    "Variable",
     "WebhookAttempt",
     "WebhookCircuit",
     "WebhookDelivery",

@@ -35,6 +35,7 @@ _KNOWN: Mapping[str, Collection[str] | None] = {
     "journey": {"id", "name"},
     "enrollment": {"id"},
     "now": (),
+    "vars": None,
 }
 
 
@@ -50,6 +51,12 @@ class Template:
         """The names in it that can never have a value, such as `user.name` and `api.coupon`."""
         used = [variable.segments for many in self._parsed.analyze().globals.values() for variable in many]
         return list(dict.fromkeys(_in_words(names) for names in used if not _may_have_a_value(names)))
+
+    def names_after(self, root: str) -> list[str | None]:
+        """The names that follow this one wherever it is read; None where none does, or one known only when rendered."""
+        used = [variable.segments for variable in self._parsed.analyze().globals.get(root, ())]
+        inner = [names[1] if len(names) > 1 else None for names in used]
+        return list(dict.fromkeys(name if isinstance(name, str) else None for name in inner))
 
     def render(self, rendering: Rendering) -> str:
         """The text, at most MAX_OUTPUT bytes of UTF-8; notes missing names. Raises RenderingFailed and nothing else."""

@@ -29,6 +29,7 @@ from journeys.seeding.journeys import read_journeys, seed_journeys
 from journeys.seeding.reading import Described, InvalidSeed, text_for
 from journeys.seeding.sections import SECTIONS
 from journeys.seeding.segments import SeedSegment, lock_segments, read_segments, seed_segments
+from journeys.seeding.variables import read_variables, seed_variables, take_variables_away
 
 
 class SeedingDisturbed(Refusal):
@@ -48,6 +49,7 @@ class Seed:
     apps: Sequence[SeedApp]
     customers: Sequence[SeedCustomer]
     segments: Sequence[SeedSegment]
+    variables: Mapping[str, Any]
     journeys: Sequence[Described]
     others: Mapping[str, Any]
 
@@ -65,6 +67,7 @@ class SeededWorkspace:
     apps: Mapping[str, str]
     customers: Mapping[str, str]
     segments: Mapping[str, str]
+    variables: Mapping[str, str]
     journeys: Mapping[str, str]
     stay_closed: Mapping[str, str]
     others: Mapping[str, Mapping[str, str]]
@@ -79,7 +82,8 @@ def read_seed(document: Mapping[str, object]) -> Seed:
             'is not known here. A journey stands in journeys: {"workspace": {"key": "acme"}, "journeys": [{…}]}.'
         )
     whole = Part(document, "", InvalidSeed).fields(
-        required=["workspace"], optional=["apiKeys", "apps", "customers", "segments", "journeys", *SECTIONS]
+        required=["workspace"],
+        optional=["apiKeys", "apps", "customers", "segments", "variables", "journeys", *SECTIONS],
     )
     workspace = whole["workspace"].fields(required=["key"], optional=["name"])
 
@@ -93,6 +97,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         apps=read_apps(part("apps")),
         customers=read_customers(part("customers")),
         segments=read_segments(part("segments")),
+        variables=read_variables(whole.get("variables") or Part({}, "variables", InvalidSeed)),
         journeys=read_journeys(part("journeys")),
         others={name: section.read(part(name)) for name, section in SECTIONS.items()},
     )
@@ -129,11 +134,14 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> Se
     segments = seed_segments(
         workspace=workspace, segments=seed.segments, stored=stored_segments, customers=customers, now=now
     )
+    variables = seed_variables(workspace=workspace, values=seed.variables, now=now)
     seeded = seed_journeys(workspace=workspace, journeys=seed.journeys, now=now)
+    take_variables_away(workspace=workspace, values=seed.variables)
     return SeededWorkspace(
         workspace=workspace,
         customers=customers,
         segments=segments,
+        variables=variables,
         journeys=seeded.ids,
         stay_closed=seeded.stay_closed,
         warnings=seeded.warnings,

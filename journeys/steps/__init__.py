@@ -3,7 +3,8 @@
 1. definition.py: the steps of a revision, parsed; kinds.py is what every kind says of itself, written.py what the
    parsers of all kinds share.
 2. course.py: walks an enrollment from one step to the next until it stops; rehearsal.py does so on a virtual clock.
-3. context.py: what steps read; results.py: what they come to, as values that the caller writes.
+3. context.py: what steps read, and surroundings.py, what of that belongs to the workspace; results.py: what they come
+   to, as values that the caller writes.
 4. exit_rules.py: what ends an enrollment whichever step it is at; events.py: which events match.
 5. graph.py: all of that as a graph in words, to be drawn and counted by.
 6. The kinds: webhook.py (webhook_url.py, webhook_headers.py, webhook_targets.py, secrets.py), delay.py (durations.py,

@@ -11,6 +11,7 @@ from customers.conditions import CustomerFacts, Facts
 from customers.conditions.fields import IDENTIFIER_COLUMNS
 from engage.json.instants import iso_utc
 from journeys.rendering import Rendering
+from journeys.steps.surroundings import NOTHING, Surroundings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +65,7 @@ class StepContext:
     chain: int
     now: datetime
     early: EarlyEvent | None = None
+    surroundings: Surroundings = NOTHING
 
     def facts(self) -> Facts:
         """What conditions may refer to."""
@@ -91,6 +93,7 @@ class StepContext:
             "journey": {"id": self.journey_id, "name": self.journey_name},
             "enrollment": {"id": self.enrollment_id},
             "now": _written(self.now),
+            "vars": self.surroundings.variables,
         }
 
 

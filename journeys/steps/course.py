@@ -24,6 +24,7 @@ class Course:
 
     steps: Mapping[str, Step]
     exit_rules: ExitRules = field(default_factory=ExitRules)
+    reads_variables: bool = False
 
     @property
     def first(self) -> str | None:
@@ -36,6 +37,7 @@ def parse_course(steps: object, exit_on: object) -> Course:
     return Course(
         steps={step.id: step for step in parse_steps(steps, stored=True)},
         exit_rules=parse_exit_rules(exit_on, stored=True),
+        reads_variables="vars" in repr(steps),  # or a step speaks of them
     )
 
 

@@ -20,7 +20,7 @@ from journeys.steps.update_profile import UpdateProfile
 from journeys.steps.wait_for_event import WaitForEvent
 from journeys.steps.webhook import Webhook
 from journeys.steps.webhook_targets import Target
-from journeys.steps.written import LONGEST_ID, InvalidSteps, UnknownStepType, WrittenStep
+from journeys.steps.written import LONGEST_ID, InvalidSteps, Known, UnknownStepType, WrittenStep
 
 MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -35,11 +35,16 @@ STEP_TYPES = tuple(_BY_TYPE)
 
 
 def parse_steps(
-    value: object, *, stored: bool = False, require_callable: Callable[[Target], None] | None = None
+    value: object,
+    *,
+    stored: bool = False,
+    require_callable: Callable[[Target], None] | None = None,
+    known: Known | None = None,
 ) -> tuple[Step, ...]:
     """The steps in order; `stored` ones were saved before, and need not keep to every rule of today.
 
-    `require_callable` raises RefusedRequest for targets that may not be called; stored ones are not asked about.
+    `require_callable` raises RefusedRequest for targets that may not be called; stored ones are not asked about. Nor is
+    whether what they name of the workspace is still `known`.
 
     Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`; UnknownStepType if that is why. The
     other mistakes are with the first.
@@ -48,7 +53,7 @@ def parse_steps(
     with Reading() as read:
         ids = _ids(parts, read)
         steps = [
-            read(partial(_parse, WrittenStep(part, step_id, following, ids, stored, require_callable)))
+            read(partial(_parse, WrittenStep(part, step_id, following, ids, stored, require_callable, known)))
             for part, step_id, following in zip(parts, ids, [*ids[1:], None], strict=False)
         ]
         read(lambda: _refuse_loops_without_a_wait(parts, steps))

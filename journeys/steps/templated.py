@@ -4,8 +4,8 @@ Only string values are templates. Each is rendered on its own before anything is
 stays inside its string. Keys are literal. A value without templates costs nothing.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from engage.json.documents import Part, Reading
@@ -66,8 +66,11 @@ def read_text(
     if not step.stored and (strange := template.strange_names()):
         part.refuse(
             f"reads {', '.join(strange)}, which never has a value: names begin with customer, api.payload, event.name, "
-            "event.properties, journey.id, journey.name, enrollment.id or now."
+            "event.properties, journey.id, journey.name, enrollment.id, now or vars."
         )
+    if not step.stored and "vars" in part.value:
+        for name in template.names_after("vars"):
+            step.require_variable(part, name)
     return TemplatedText(step.place_of(part), template)
 
 
@@ -103,6 +106,20 @@ def _read(step: WrittenStep, part: Part) -> Any:
 def render_text(text: str | TemplatedText, rendering: Rendering) -> str:
     """The text, rendered if it is a template. Raises StepFailed."""
     return text if isinstance(text, str) else text.render(rendering)
+
+
+def names_read(value: Any, root: str) -> set[str]:
+    """The names after this root in all templates of what was parsed: of steps, of their parts, of JSON."""
+    match value:
+        case TemplatedText():
+            return {name for name in value.template.names_after(root) if name is not None}
+        case Mapping():
+            return set().union(*(names_read(item, root) for item in value.values()))
+        case list() | tuple():
+            return set().union(*(names_read(item, root) for item in value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return names_read([getattr(value, one.name) for one in fields(value)], root)
+    return set()
 
 
 def _rendered(value: Any, rendering: Rendering) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from engage.errors import Refusal
 from engage.json.documents import Fields, Part, Reading
@@ -20,12 +21,20 @@ class UnknownStepType(InvalidSteps):
     """A step is of no type that this version knows."""
 
 
+class Known(Protocol):
+    """What a workspace has that a definition may name; it is asked for only if a definition names such a thing."""
+
+    @property
+    def variables(self) -> Collection[str]: ...
+
+
 @dataclass(frozen=True)
 class WrittenStep:
     """One step being parsed: its id, the id of the step after it (None if it is the last), and the ids of all steps.
 
     `stored`: it was saved before, so it need not keep to the rules that came later, nor name only what is still known,
-    because customers are inside. `require_callable` raises RefusedRequest for the target of a webhook.
+    because customers are inside. `require_callable` raises RefusedRequest for the target of a webhook. What it names of
+    the workspace must be `known`; None: anything may be.
     """
 
     part: Part
@@ -34,6 +43,7 @@ class WrittenStep:
     ids: Collection[str]
     stored: bool = False
     require_callable: Callable[[Target], None] | None = None
+    known: Known | None = None
 
     def fields(self, *, reading: Reading, required: Collection[str] = (), optional: Collection[str] = ()) -> Fields:
         """The fields of its type. Every step requires `id` and `type` and may have `next`."""
@@ -59,6 +69,13 @@ class WrittenStep:
         if step_id not in self.ids:
             part.refuse(f"is {step_id!r}, but no step has this id.")
         return step_id
+
+    def require_variable(self, part: Part, name: str | None) -> None:
+        """Refuses a variable that the workspace does not have, and one whose name is known only when it is read."""
+        if name is None:
+            part.refuse("reads vars without a name: write vars and the name of a variable, such as vars.shop.")
+        if self.known is not None and name not in self.known.variables:
+            part.refuse(f"reads vars.{name}, but the workspace has no variable of this name.")
 
     def place_of(self, part: Part) -> str:
         """The place of a part within this step: `body.user.name`."""

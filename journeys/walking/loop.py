@@ -1,7 +1,7 @@
 """A walker's turn: batch by batch, and the handling of enrollments that fail."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +13,7 @@ from engage.json.compact import ascii_json
 from engage.redis.metric_counters import GIVEN_UP, metric_counters
 from engage.sealed import UnknownEncryptionKey
 from engage.sizes import KIB
+from journeys.connections.surroundings import surroundings_of
 from journeys.cut_off import flush_pending, record_after_cut
 from journeys.due import Due
 from journeys.enrollments.early_events import Listener, earliest_events
@@ -28,8 +29,9 @@ from journeys.enrollments.transitions import (
 )
 from journeys.failures import MAX_ATTEMPTS, Verdict, for_the_record, verdict, why_given_up
 from journeys.steps.context import EarlyEvent
-from journeys.steps.course import walk_on
+from journeys.steps.course import Course, walk_on
 from journeys.steps.results import Ended, StepRecord, Walk
+from journeys.steps.surroundings import NOTHING, Surroundings
 from journeys.steps.written import UnknownStepType
 from journeys.walking.claims import claim_in_turn, claim_longest_due, claim_tried, has_due
 from journeys.walking.positions import Position, Walked, load_positions
@@ -187,13 +189,15 @@ def _walk_all(positions: Sequence[Position]) -> _Batch:
     batch = _Batch()
     courses = courses_of({position.revision_id for position in positions})
     early = earliest_events(_listeners(positions, courses))
+    surroundings = surroundings_of(_readable(positions, courses))
     until, at_latest, length = time.thread_time() + _BATCH_SECONDS, time.monotonic() + _LONGEST_BATCH_SECONDS, 0
     for place, position in enumerate(positions):
         if place and (time.thread_time() > until or time.monotonic() > at_latest or length > _BATCH_LENGTH):
             batch.left = [other.claimed for other in positions[place:]]
             break
         try:
-            walk = _walk(position, courses, early=early.get(position.claimed.id))
+            around = surroundings.get(position.workspace_id, NOTHING)
+            walk = _walk(position, courses, early=early.get(position.claimed.id), surroundings=around)
             batch.walks.append(Walked(position=position, walk=walk))
             length += sum(map(_length, walk.step_records))
         except UnknownStepType as error:
@@ -220,6 +224,13 @@ def _listeners(positions: Sequence[Position], courses: Courses) -> dict[str, Lis
     return listeners
 
 
+def _readable(positions: Sequence[Position], courses: Courses) -> Iterator[tuple[str, Course]]:
+    """The courses that can be read, with their workspaces."""
+    for workspace_id, revision_id in {(position.workspace_id, position.revision_id) for position in positions}:
+        with suppress(Exception):  # as above
+            yield workspace_id, courses.of(revision_id)
+
+
 def _length(record: StepRecord) -> int:
     """Characters of JSON that the step leads to writing."""
     request, tracked, writes = record.request, record.tracked, record.writes
@@ -230,11 +241,12 @@ def _length(record: StepRecord) -> int:
     )
 
 
-def _walk(position: Position, courses: Courses, *, early: EarlyEvent | None) -> Walk:
+def _walk(position: Position, courses: Courses, *, early: EarlyEvent | None, surroundings: Surroundings) -> Walk:
     if position.claimed.attempts > MAX_ATTEMPTS:
         return _given_up(position)
     course = courses.of(position.revision_id)
-    return walk_on(course, position.context(early=early), step_id=position.step_id, arrival=position.arrival(course))
+    context = position.context(early=early, surroundings=surroundings)
+    return walk_on(course, context, step_id=position.step_id, arrival=position.arrival(course))
 
 
 def _given_up(position: Position) -> Walk:

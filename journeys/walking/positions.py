@@ -20,6 +20,7 @@ from journeys.steps.context import EarlyEvent, Occurrence, StepContext
 from journeys.steps.course import Course
 from journeys.steps.events import EventPattern
 from journeys.steps.results import Answered, Arrival, First, Heard, TimedOut, Walk
+from journeys.steps.surroundings import NOTHING, Surroundings
 from journeys.steps.wait_for_event import WaitForEvent
 
 
@@ -48,7 +49,7 @@ class Position:
     _row: dict[str, Any] = field(repr=False)
     _payload: str = field(repr=False)
 
-    def context(self, *, early: EarlyEvent | None = None) -> StepContext:
+    def context(self, *, early: EarlyEvent | None = None, surroundings: Surroundings = NOTHING) -> StepContext:
         """What its steps may refer to, built by each call; to be dropped after the walk.
 
         `early` is what its listener heard.
@@ -71,6 +72,7 @@ class Position:
             chain=self.chain,
             now=self.now,
             early=early,
+            surroundings=surroundings,
         )
 
     def listener(self, course: Course) -> Listener | None:

@@ -26,6 +26,7 @@ from journeys.models import (
     Trigger,
     TriggerProgress,
     UnknownExternalId,
+    Variable,
     WebhookAttempt,
     WebhookCircuit,
     WebhookDelivery,
@@ -85,6 +86,7 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
         workspace=workspace, journey=journey, trigger=trigger, kind=SteeringAct.Kind.CANCEL, actor="root", at=now
     )
     SteeredHost.objects.get_or_create(workspace=workspace, host=f"{customer.pk}.example:443")
+    Variable.objects.get_or_create(workspace=workspace, name=f"of_{customer.pk}", value="Garden")
     return Enrollment.objects.create(
         workspace=workspace,
         journey=journey,

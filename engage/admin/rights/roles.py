@@ -20,6 +20,7 @@ _STRUCTURE: _Actions = {
     "journeys.enrollment": "view",
     "journeys.steeringact": "view",
     "journeys.steeredhost": "view",
+    "journeys.variable": "view",
     "bridge.message": "view",
 }
 # Whoever is said to be, said or did something: who may not view customers sees no such value anywhere.

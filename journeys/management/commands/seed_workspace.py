@@ -39,6 +39,7 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
     "segments":  [{"key": "vip", "name": "VIP", "members": ["ada"]},
                   {"key": "pro", "name": "Pro plan",
                    "conditions": {"field": "customer.plan", "op": "eq", "value": "pro"}}],
+    "variables": {"shop": "Garden", "colours": ["green"]},
     "journeys":  [{"key": "welcome", "name": "Welcome", "trigger": "api", "active": true,
                    "maxEntriesPerCustomer": null, "allowReenrollment": false, "entryConditions": null,
                    "steps": [{"id": "wait", "type": "delay", "for": "P1D"}]},
@@ -58,8 +59,10 @@ customer. The same file again changes what differs and makes nothing twice: keys
 by the external_id, else by the first of email, phone and userId.
 
 What the file does not name stays as it is, be it a customer, a journey or a single field of one; null empties a
-field. Attributes are set one by one and others kept (null takes one away). Members, where given, are exactly those
-listed: by the name that a customer of the file goes by, or by the external_id of one who is there already.
+field, and takes a variable away. Where a secret stands (in headers), {"env": "NAME"} reads it from the environment, and
+"***" keeps what is stored. Attributes are set one by one and others kept (null takes one away). Members, where given,
+are exactly those listed: by the name that a customer of the file goes by, or by the external_id of one who is there
+already.
 
 A journey that staff or a key has closed, aborted or archived stays closed, whatever the file says: the output tells it,
 and the command succeeds. Activate it to open it.
@@ -104,6 +107,7 @@ def _as_json(seeded: SeededWorkspace) -> str:
             "apps": seeded.apps,
             "customers": seeded.customers,
             "segments": seeded.segments,
+            "variables": seeded.variables,
             "journeys": seeded.journeys,
             "stayClosed": seeded.stay_closed,
             **seeded.others,
@@ -124,7 +128,7 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
         lines += _ids("Customer", seeded.customers)
     else:
         lines.append(f"{len(seeded.customers):,} customers of the file (--json prints their ids)")
-    lines += _ids("Segment", seeded.segments) + _ids("Journey", seeded.journeys)
+    lines += _ids("Segment", seeded.segments) + _ids("Variable", seeded.variables) + _ids("Journey", seeded.journeys)
     lines += [f"Journey {key} stays closed, {why}" for key, why in seeded.stay_closed.items()]
     if seeded.stay_closed:
         lines.append("A file opens no journey that staff or a key has closed: activate it, in the admin or by a call.")

@@ -1,0 +1,1 @@
+"""What definitions name that is not in them: variables.py."""

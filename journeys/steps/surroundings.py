@@ -1,0 +1,15 @@
+"""What steps read that belongs to their workspace, not to the enrollment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """`variables` by name. What is here holds at the moment, for those inside as well."""
+
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+
+NOTHING = Surroundings()

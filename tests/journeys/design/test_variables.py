@@ -1,0 +1,136 @@
+"""Variables of a workspace stand in templates, hold at once, and stay while a definition reads them."""
+
+import json
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from customers.models import Customer
+from engage.admin.parts.columns import page_url
+from engage.models import Workspace
+from journeys.connections.variables import VariableInUse, delete_variable, save_variable
+from journeys.design.authoring import InvalidJourney, save_journey
+from journeys.models import Enrollment, Journey, Variable
+from journeys.tasks import walk
+from tests.support.audit import told
+from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import DAY, JourneyFactory
+
+pytestmark = pytest.mark.django_db
+NOTE = {"id": "note", "type": "update_profile", "attributes": {"shop": "{{ vars.shop }} {{ vars.colours[0] }}"}}
+
+
+def have(workspace: Workspace, **values: Any) -> None:
+    for name, value in values.items():
+        save_variable(workspace=workspace, name=name, value=value, now=timezone.now())
+
+
+def save(workspace: Workspace, steps: Any, **fields: Any) -> Journey:
+    return save_journey(workspace=workspace, key="welcome", now=timezone.now(), steps=steps, **fields).journey
+
+
+def make_due() -> None:
+    Enrollment.objects.filter(state="active").update(due_at="2020-01-01T00:00Z")
+
+
+def test_a_changed_variable_holds_at_once_and_is_of_its_workspace(
+    server: ServerClient, acme: Workspace, rival: Workspace, ada: Customer
+) -> None:
+    have(rival, shop="Theirs")
+    have(acme, shop="Garden", colours=["green", "red"])
+    journey = save(acme, [DAY, NOTE])
+    data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    walk()
+    have(acme, shop="Orchard")
+    make_due()
+    walk()
+    ada.refresh_from_db()
+    assert ada.attributes["shop"] == "Orchard green"
+    path = f"/api/v1/journeys/{acme.id}/{journey.id}/trigger?dryRun=true"
+    tried = data(server.post(path, {"external_id": "ada"}), status=200)
+    assert [step["writes"] for step in tried["rehearsal"]["steps"]] == [None, None, {"shop": "Orchard green"}]
+
+
+def statements_of_a_walk(server: ServerClient, journey: Journey) -> int:
+    data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    with CaptureQueriesContext(
+        connection,
+    ) as statements:
+        walk()
+    return len(statements)
+
+
+def test_a_journey_that_reads_none_costs_no_statement(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    plain = {**NOTE, "attributes": {"shop": "Garden {{ customer.id }}"}}
+    costs = [
+        statements_of_a_walk(server, JourneyFactory.create(workspace=acme, steps=[step]))
+        for step in (plain, plain, NOTE)  # the first one reads the course
+    ]
+    assert costs[2] == costs[1] + 1
+
+
+def test_an_unknown_one_is_a_mistake_and_so_is_no_name(acme: Workspace, rival: Workspace) -> None:
+    have(rival, shop="Theirs")
+    have(acme, colours=["green"])
+    body = {
+        "a": "{{ vars.shop }}",
+        "b": "{{ vars | json }}",
+        "c": "{{ vars[customer.plan] }}",
+        "d": "{{ vars.colours }}",
+    }
+    step = {"id": "call", "type": "webhook", "url": "https://a.example/{{ vars.path }}", "body": body}
+    with pytest.raises(InvalidJourney) as refused:
+        save(acme, [step])
+    assert {one.message.partition(" reads ")[::2] for one in refused.value.all_found()} >= {
+        ("steps[0].body.a", "vars.shop, but the workspace has no variable of this name."),
+        ("steps[0].body.c", "vars without a name: write vars and the name of a variable, such as vars.shop."),
+        ("steps[0].url", "vars.path, but the workspace has no variable of this name."),
+    }
+    condition = {"field": "vars.shop", "op": "eq", "value": "Garden"}
+    with pytest.raises(InvalidJourney, match="entryConditions"):
+        save(acme, [], entry_conditions=condition)
+
+
+def test_one_that_is_read_cannot_be_deleted(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    have(acme, shop="Garden", colours=["green"], free=1)
+    journey = save(acme, [DAY, NOTE])
+    shop = Variable.objects.get(name="shop")
+    with pytest.raises(VariableInUse, match="read by welcome"):
+        delete_variable(shop)
+    data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    walk()
+    save(acme, [DAY], active=False)
+    with pytest.raises(VariableInUse):  # somebody is inside with the revision before
+        delete_variable(shop)
+    make_due()
+    walk()
+    delete_variable(shop)
+    delete_variable(Variable.objects.get(name="free"))
+    assert [entry[2] for entry in told("variable")] == ["Created."] * 3 + ["Deleted."] * 2
+
+
+def test_pages_make_change_and_delete_them(staff: Client, acme: Workspace) -> None:
+    add, sent = "/admin/journeys/variable/add/", {"workspace": acme.id, "name": "shop", "value": '"Garden"'}
+    for field, wrong in (("name", "odd name"), ("value", "Garden"), ("value", ""), ("value", json.dumps("x" * 65_536))):
+        assert staff.post(add, {**sent, field: wrong}).status_code == 200, wrong
+    assert not Variable.objects.exists()
+    assert staff.post(add, sent).status_code == 302
+    shop = Variable.objects.get()
+    save(acme, [{**NOTE, "attributes": {"shop": "{{ vars.shop }}"}}])
+    assert staff.post(page_url(shop), {"value": '["Garden"]'}).status_code == 302
+    page = staff.post(page_url(shop).replace("/change/", "/delete/"), {"post": "yes"}, follow=True).content.decode()
+    assert "The variable shop is read by welcome; it cannot be deleted." in unescape(page)
+    shop.refresh_from_db()
+    assert shop.value == ["Garden"]
+    save(acme, [])
+    staff.post(page_url(shop).replace("/change/", "/delete/"), {"post": "yes"})
+    assert not Variable.objects.exists()
