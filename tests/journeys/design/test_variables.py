@@ -1,17 +1,13 @@
 """Variables of a workspace stand in templates, hold at once, and stay while a definition reads them."""
 
-import json
-from html import unescape
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from customers.models import Customer
-from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.connections.variables import VariableInUse, delete_variable, save_variable
 from journeys.design.authoring import InvalidJourney, save_journey
@@ -116,21 +112,3 @@ def test_one_that_is_read_cannot_be_deleted(server: ServerClient, acme: Workspac
     delete_variable(shop)
     delete_variable(Variable.objects.get(name="free"))
     assert [entry[2] for entry in told("variable")] == ["Created."] * 3 + ["Deleted."] * 2
-
-
-def test_pages_make_change_and_delete_them(staff: Client, acme: Workspace) -> None:
-    add, sent = "/admin/journeys/variable/add/", {"workspace": acme.id, "name": "shop", "value": '"Garden"'}
-    for field, wrong in (("name", "odd name"), ("value", "Garden"), ("value", ""), ("value", json.dumps("x" * 65_536))):
-        assert staff.post(add, {**sent, field: wrong}).status_code == 200, wrong
-    assert not Variable.objects.exists()
-    assert staff.post(add, sent).status_code == 302
-    shop = Variable.objects.get()
-    save(acme, [{**NOTE, "attributes": {"shop": "{{ vars.shop }}"}}])
-    assert staff.post(page_url(shop), {"value": '["Garden"]'}).status_code == 302
-    page = staff.post(page_url(shop).replace("/change/", "/delete/"), {"post": "yes"}, follow=True).content.decode()
-    assert "The variable shop is read by welcome; it cannot be deleted." in unescape(page)
-    shop.refresh_from_db()
-    assert shop.value == ["Garden"]
-    save(acme, [])
-    staff.post(page_url(shop).replace("/change/", "/delete/"), {"post": "yes"})
-    assert not Variable.objects.exists()
