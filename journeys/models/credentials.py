@@ -53,9 +53,14 @@ def holds_no_credential(headers: Mapping[str, Any]) -> bool:
 
 def holds_sealed(steps: Any) -> bool:
     """Whether the steps, as they are read, have a secret that cannot be decrypted."""
-    sealed: list[str] = []
-    _each_changed(steps, lambda value: sealed.append(value) or value if is_sealed(value) else value)
-    return bool(sealed)
+    found: list[bool] = []
+
+    def look(value: str) -> str:
+        found.append(is_sealed(value))
+        return value
+
+    _each_changed(steps, look)
+    return any(found)
 
 
 def stored_headers(headers: Mapping[str, str]) -> Any:
