@@ -1,5 +1,6 @@
 """What a call asks: its body and query string as typed objects, and who asks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -33,13 +34,17 @@ class Asked(Generic[Body, Query]):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedBySdk(Generic[Body, Query]):
-    """A call of an app's SDK. `address` is the caller's."""
+    """A call of an app's SDK. `address` is the caller's.
+
+    `count_one_more` counts another call that came with it towards the limits, or raises what refuses it.
+    """
 
     body: Body
     query: Query
     app: App
     address: str
     request: Request
+    count_one_more: Callable[[], None]
 
     @property
     def workspace_id(self) -> str:

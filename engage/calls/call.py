@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from inspect import cleandoc
-from types import NoneType
-from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from engage.calls.asked import Asked
 from engage.errors import Refusal
+from engage.http.long_answers import LongAnswer
 from engage.json.fields import camel_case, snake_case
 from engage.scopes import SCOPE_OF_CALL, Scope
 
@@ -75,7 +76,10 @@ def as_answered(found: Any) -> Answered[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """What a call's function is declared with. Body and query are None if the call takes none."""
+    """What a call's function is declared with. Body and query are None if the call takes none.
+
+    A function that may write its answer itself says so: `-> CustomerExport | LongAnswer`.
+    """
 
     body: type | None
     query: type | None
@@ -87,6 +91,8 @@ class Signature:
         hints = get_type_hints(function, include_extras=True)
         asked, answer = hints["asked"], hints["return"]
         body, query = (None if part is NoneType else part for part in get_args(asked))
+        if get_origin(answer) in {Union, UnionType}:
+            (answer,) = (one for one in get_args(answer) if one not in get_args(LongAnswer))
         if get_origin(answer) is Answered:
             (answer,) = get_args(answer)
         return cls(body=body, query=query, answer=answer, is_of_server=get_origin(asked) is Asked)
@@ -99,9 +105,11 @@ class Call:
     `ids` are those in the path behind the workspace's. If the last of them has a refusal for what is missing, a foreign
     workspace gets that as well, once the body is read; otherwise a foreign workspace is refused first.
 
-    `says` is the message of a success, and `answer` tells in the document what it holds, by status if there are
-    several; its component is called after what it holds, or `answer_name`. `refuses` are examples of the refusals of
-    its own. With `once`, it takes an `Idempotency-Key`; with `optional_body`, no body at all is an empty one.
+    `says` is the message of a success, unless each answer has its own. `answer` tells in the document what it holds, by
+    status if there are several; its component is called after what it holds, or `answer_name`. `refuses` are examples
+    of the refusals of its own. With `once`, it takes an `Idempotency-Key`; with `optional_body`, no body at all is an
+    empty one. Its view inherits from `view`, which says what the call needs of its own (engage/http/views.py). Paths
+    that are called `often` are matched before the others.
     """
 
     method: str
@@ -109,7 +117,7 @@ class Call:
     scope: Scope | None
     policy: str
     tag: str
-    says: str
+    says: str = ""
     answer: str | Mapping[int, str]
     answer_name: str | None = None
     ids: Sequence[PathId] = ()
@@ -120,6 +128,8 @@ class Call:
     once: bool = False
     optional_body: bool = False
     max_inflated_bytes: int | None = None
+    view: type[Any] | None = None
+    often: bool = False
 
     function: Callable[..., Any] = field(init=False)
     signature: Signature = field(init=False)

@@ -11,8 +11,8 @@ from engage.errors import Refusal
 from engage.http.views import WorkspaceNotFound
 from engage.json.fields import is_choice, members
 from engage.json.writing import written
-from engage.schema.bodies import TypedBody, member_schema
-from engage.schema.calls import ServerCall, path_id
+from engage.schema.bodies import TypedBody, also_spelled, member_schema
+from engage.schema.calls import SdkCall, ServerCall, path_id
 from engage.schema.responses import Answer
 
 View = Callable[..., Any]
@@ -21,7 +21,7 @@ View = Callable[..., Any]
 def described(call: Call, view: View) -> View:
     """The view's method, with its description."""
     signature = call.signature
-    describe = ServerCall(
+    describe = (ServerCall if signature.is_of_server else SdkCall)(
         operation_id=call.operation_id,
         tag=call.tag,
         summary=call.summary,
@@ -48,7 +48,8 @@ def _parameters(query: type | None) -> Iterator[OpenApiParameter]:
             schema = {"type": "string", "enum": sorted(choice.value for choice in member.hint)}
         if default not in {None, False}:
             schema["default"] = default
-        yield OpenApiParameter(member.spelling, schema, description=member.description)
+        description = member.description + also_spelled(member)
+        yield OpenApiParameter(member.spelling, schema, description=description)
 
 
 def _answers(call: Call) -> Iterator[Answer]:

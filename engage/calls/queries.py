@@ -34,7 +34,12 @@ BAD_DRY_RUN = InvalidRequest("dryRun must be true or false, not 'yes'.")
 
 
 def read_query(shape: type[Shape], query: QueryDict) -> Shape:
-    """The typed object in a query string. Raises InvalidRequest, or what a parser does."""
+    """The typed object in a query string. Raises InvalidRequest, or what a parser does.
+
+    A class whose parameters belong together reads them itself, with `of_query`.
+    """
+    if of_query := getattr(shape, "of_query", None):
+        return cast("Shape", of_query(query))
     if issubclass(shape, DryRun):
         _refuse_other_spellings(query)
     given = {member.name: _value(member, query) for member in members(cast("Any", shape))}

@@ -10,13 +10,13 @@ from django.urls import URLPattern, URLResolver, include, path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from engage.calls.asked import Asked
+from engage.calls.asked import Asked, AskedBySdk
 from engage.calls.call import Call, as_answered
 from engage.calls.document import described
 from engage.calls.queries import DRY_RUN_MESSAGE, DryRun, is_dry_run, read_query
 from engage.http.envelope import success
 from engage.http.replays import once_per_key
-from engage.http.views import FOREIGN_WORKSPACE, ServerView, WorkspaceNotFound
+from engage.http.views import FOREIGN_WORKSPACE, SdkView, ServerView, WorkspaceNotFound
 from engage.json.fields import snake_case
 from engage.json.reading import read
 from engage.json.writing import written
@@ -25,14 +25,20 @@ from engage.json.writing import written
 def urlpatterns(calls: Iterable[Call]) -> list[URLPattern | URLResolver]:
     """Calls that share a path become one view, and those that share its begin are looked for together.
 
-    No look-up of `jobs/{jobId}` takes what is `{journeyId}/graph`.
+    What is called often stands first. No look-up of `jobs/{jobId}` takes what is `{journeyId}/graph`.
     """
-    ordered = sorted(calls, key=lambda call: (_begin(call), call.path.endswith("}"), call.path))
+    calls = list(calls)
+    often = {call.path for call in calls if call.often}
+
+    def group(call: Call) -> tuple[bool, str]:
+        return call.path not in often, _begin(call)
+
+    ordered = sorted(calls, key=lambda call: (group(call), call.path.endswith("}"), call.path))
     return [
         path(
             begin, include([_urlpattern(begin, list(those)) for _, those in groupby(found, key=lambda call: call.path)])
         )
-        for begin, found in groupby(ordered, key=_begin)
+        for (_, begin), found in groupby(ordered, key=group)
     ]
 
 
@@ -52,7 +58,8 @@ def _route(documented: str) -> str:
     return "".join(f"<str:{snake_case(part)}>" if place % 2 else part for place, part in enumerate(parts))
 
 
-class _ServerEndpoint(ServerView):
+class _Endpoint:
+    request: Request
     calls: ClassVar[Mapping[str, Call]] = {}
 
     @property
@@ -61,6 +68,8 @@ class _ServerEndpoint(ServerView):
         method = "GET" if self.request.method == "HEAD" else str(self.request.method)
         return self.calls.get(method) or next(iter(self.calls.values()))
 
+
+class _ServerEndpoint(_Endpoint, ServerView):
     @property
     def policy(self) -> str:  # type: ignore[override]
         return self.call.policy
@@ -77,11 +86,21 @@ class _ServerEndpoint(ServerView):
     def journey_of(self, ids: Mapping[str, str]) -> str | None:
         return self.call.journey_of(self.api_key.workspace_id, ids)
 
+    def asked(self, **sent: Any) -> Asked[Any, Any]:
+        return Asked(key=self.api_key, **sent)
+
+
+class _SdkEndpoint(_Endpoint, SdkView):
+    def asked(self, **sent: Any) -> AskedBySdk[Any, Any]:
+        return AskedBySdk(app=self.app, address=self.address, count_one_more=self.count_one_more, **sent)
+
 
 def _view(calls: Sequence[Call]) -> Callable[..., HttpResponseBase]:
     methods = {call.method.lower(): _method(call) for call in calls}
     name = "".join(part.title() for part in calls[0].function.__name__.split("_"))
-    view = type(name, (_ServerEndpoint,), {**methods, "calls": {call.method: call for call in calls}})
+    endpoint = _ServerEndpoint if calls[0].signature.is_of_server else _SdkEndpoint
+    own = [calls[0].view] if calls[0].view else []
+    view = type(name, (endpoint, *own), {**methods, "calls": {call.method: call for call in calls}})
     return view.as_view()  # type: ignore[no-any-return, attr-defined]
 
 
@@ -89,13 +108,13 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
     """The view's method: translates in, makes the one domain call, translates out."""
 
     @wraps(call.function)
-    def answer(view: _ServerEndpoint, request: Request, **ids: str) -> HttpResponseBase:
+    def answer(view: Any, request: Request, **ids: str) -> HttpResponseBase:
         signature = call.signature
         body = read(signature.body, request.data) if signature.body else None
         query = read_query(signature.query, request.query_params) if signature.query else None
         if call.missing and not view.is_own(ids["workspace_id"]):
             raise call.missing(ids[call.ids[-1].keyword]).because(FOREIGN_WORKSPACE)
-        asked = Asked(body=body, query=query, key=view.api_key, request=request)
+        asked = view.asked(body=body, query=query, request=request)
         return answered(call, call.function(asked, **call.found(asked.workspace_id, ids)), query)
 
     return described(call, once_per_key(unless=is_dry_run)(answer) if call.once else answer)

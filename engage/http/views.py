@@ -124,12 +124,16 @@ class _LimitedView(ApiView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticates and counts the call first, so that calls refused by later checks are counted, too."""
         self.perform_authentication(request)
+        self.note_usage(request)
+        super().initial(request, *args, **kwargs)
+
+    def note_usage(self, request: Request) -> None:
+        """Counts the call, for the headers of its answer as well. Raises RateLimitExceeded."""
         try:
             self.usage = self.count(request)
         except RateLimitExceeded as exceeded:
             self.usage = exceeded.usage
             raise
-        super().initial(request, *args, **kwargs)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         final = super().finalize_response(request, response, *args, **kwargs)
@@ -237,6 +241,14 @@ class SdkView(_LimitedView):
     def count_body(self, size: int) -> None:
         """Counts the call, now that its body is there, towards what its app may do in a day."""
         count_bridge_call(app_id=self.app.id, kib=kib_of(size))
+
+    def count_one_more(self) -> None:
+        """Counts another call that came with this one; its size is counted with the whole body.
+
+        Raises RateLimitExceeded and AppQuotaExceeded.
+        """
+        self.note_usage(self.request)
+        count_bridge_call(app_id=self.app.id, kib=0)
 
     @property
     def app(self) -> App:

@@ -45,9 +45,10 @@ class Whole:
 
 @dataclass(frozen=True)
 class Items:
-    """An array of at most this many items."""
+    """An array of at most this many items. `of` is what each should be, if each is read on its own."""
 
     most: int
+    of: type | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ def filled(shape: type[Shape], source: object, **given: Any) -> Shape:
 def members(shape: type) -> tuple[Member, ...]:
     """The members of a typed object (a dataclass), in order."""
     return tuple(_members(shape))
+
+
+def spellings(shape: type) -> list[str]:
+    """The names that the members may have in a body: the first spelling and, where there is one, the second."""
+    return [name for member in members(shape) for name in (member.spelling, member.also) if name]
 
 
 def _members(shape: type) -> Iterator[Member]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, cast, get_args, get_origin
+from types import UnionType
+from typing import Any, Union, cast, get_args, get_origin
 
 from engage.json.fields import is_choice, members, unwrapped, without_none
 from engage.json.instants import iso_utc
@@ -38,13 +39,15 @@ def _object_writer(shape: type) -> Writer:
 def _value_writer(hint: Any) -> Writer | None:
     """How a value of this type is written, if not as it is; a value of None never comes here."""
     hint, _ = unwrapped(without_none(unwrapped(hint)[0])[0])
+    origin, arguments = get_origin(hint), get_args(hint)
     if is_dataclass(hint):
         return written  # also of a shape that refers to itself
+    if origin in {Union, UnionType}:  # of shapes; a TypedDict is written already
+        return lambda value: written(value) if is_dataclass(value) else value
     if hint is datetime:
         return iso_utc
     if is_choice(hint):
         return lambda value: str(getattr(value, "value", value))
-    origin, arguments = get_origin(hint), get_args(hint)
     if origin in {list, tuple, Sequence} and (inner := _value_writer(arguments[0])):
         return lambda value: [inner(item) for item in value]
     if origin in {tuple, Sequence}:

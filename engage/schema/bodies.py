@@ -164,8 +164,8 @@ def also_called(name: str, serializer: BodySerializer | type[BodySerializer]) ->
     return "".join(f" May also be called `{alias}`." for alias in _aliases(name, serializer))
 
 
-def at_least_one_of(*names: str, serializer: type[BodySerializer], value: Schema) -> Schema:
-    """The rule that at least one of these fields, in either spelling, matches `value`."""
+def at_least_one_of(*names: str, serializer: type[BodySerializer] | None = None, value: Schema) -> Schema:
+    """The rule that at least one of these fields, in either spelling of the serializer, matches `value`."""
     return {
         "anyOf": [
             {"required": [name], "properties": {name: value}} for name in _spellings(*names, serializer=serializer)
@@ -173,14 +173,14 @@ def at_least_one_of(*names: str, serializer: type[BodySerializer], value: Schema
     }
 
 
-def none_of(*names: str, serializer: type[BodySerializer], absent: Schema) -> Schema:
-    """The rule that each of these fields, in either spelling, is missing or matches `absent`."""
+def none_of(*names: str, serializer: type[BodySerializer] | None = None, absent: Schema) -> Schema:
+    """The rule that each of these fields, in either spelling of the serializer, is missing or matches `absent`."""
     return {"properties": dict.fromkeys(_spellings(*names, serializer=serializer), absent)}
 
 
-def _spellings(*names: str, serializer: type[BodySerializer]) -> list[str]:
+def _spellings(*names: str, serializer: type[BodySerializer] | None) -> list[str]:
     """The names together with their aliases."""
-    return [*names, *(alias for name in names for alias in _aliases(name, serializer))]
+    return [*names, *(alias for name in names if serializer for alias in _aliases(name, serializer))]
 
 
 def _aliases(name: str, serializer: BodySerializer | type[BodySerializer]) -> list[str]:
@@ -192,7 +192,10 @@ def _aliases(name: str, serializer: BodySerializer | type[BodySerializer]) -> li
 
 @dataclass(frozen=True, eq=False)
 class TypedBody:
-    """A body that is read into this dataclass. With `optional`, no body at all is as good as an empty object."""
+    """A body that is read into this dataclass. With `optional`, no body at all is as good as an empty object.
+
+    The class may have `rules`: keywords for the strict form of the whole object, which the call tells in words as well.
+    """
 
     shape: type
     optional: bool = False
@@ -223,28 +226,45 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
                     **properties[member.spelling],
                     "description": f"The same as `{member.spelling}`.",
                 }
-                properties[member.spelling]["description"] += f" May also be called `{member.also}`."
+                properties[member.spelling]["description"] += also_spelled(member)
         return {
             "type": "object",
             "description": getdoc(self.target.shape),
             "properties": properties,
             **({"required": required} if required else {}),
-            STRICT: {"properties": properties | second, **_at_least_one(self.target.shape)},
+            STRICT: {
+                "properties": properties | second,
+                **_at_least_one(self.target.shape),
+                **getattr(self.target.shape, "rules", {}),
+            },
             **({OPTIONAL: True} if self.target.optional else {}),
         }
 
     def _schema_of(self, member: Member, auto_schema: AutoSchema, direction: Direction) -> Schema:
-        if is_dataclass(member.hint) and isinstance(member.hint, type):
-            inner: Any = TypedBody(member.hint)
+        def reference(shape: type) -> Schema:
+            inner: Any = TypedBody(shape)
             return dict(auto_schema.resolve_serializer(inner, direction).ref)
-        return member_schema(member)
+
+        if is_dataclass(member.hint) and isinstance(member.hint, type):
+            return reference(member.hint)
+        schema, items = member_schema(member), member.note(Items)
+        if items and items.of:  # any other item is refused, without affecting the others
+            item = reference(items.of)
+            return {**schema, "items": item, STRICT: {"items": {"anyOf": [item, {}]}}}
+        return schema
+
+
+def also_spelled(member: Member) -> str:
+    """A sentence, after a space, that tells the field's second spelling; "" if it has none."""
+    return f" May also be called `{member.also}`." if member.also else ""
 
 
 def _at_least_one(shape: Any) -> Schema:
     """The rule of a shape's `one_of`."""
     names = shape.one_of.names if hasattr(shape, "one_of") else ()
     known = {member.spelling: member for member in members(shape)}
-    spellings = [(known[name], text) for name in names for text in (name, known[name].also) if text]
+    spellings = [(known[name], known[name].spelling) for name in names]
+    spellings += [(known[name], known[name].also) for name in names if known[name].also]
     rules = [{"required": [text], "properties": {text: _present(member)}} for member, text in spellings]
     return {"anyOf": rules} if rules else {}
 

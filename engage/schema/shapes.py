@@ -7,7 +7,7 @@ from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
-from engage.json.fields import is_choice, members
+from engage.json.fields import Member, is_choice, members
 from engage.json.instants import Instant
 from engage.json.keywords import KNOWN_VALUES, STRICT, Choice, Keywords, OneOf, known
 
@@ -64,10 +64,16 @@ def _schema_of_dataclass(shape: Any, *, refer: Refer) -> Schema:
     return {
         "type": "object",
         "description": getdoc(shape),
-        "properties": {member.spelling: type_schema(member.annotated, refer=refer) for member in known},
+        "properties": {member.spelling: _member_schema(member, refer=refer) for member in known},
         "required": [member.spelling for member in known if not member.is_left_out],
         STRICT: {"additionalProperties": False},
     }
+
+
+def _member_schema(member: Member, *, refer: Refer) -> Schema:
+    if member.is_left_out:  # instead of being null
+        return _annotated(type_schema(member.hint, refer=refer), member.notes, refer=refer)
+    return type_schema(member.annotated, refer=refer)
 
 
 def type_schema(hint: Any, *, refer: Refer) -> Schema:
