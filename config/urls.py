@@ -28,7 +28,6 @@ urlpatterns = [
     path("sdk/v1/<str:name>", sdk_file),
     path("api/v1/customers/", include(journeys.customers)),
     path("api/v1/customers/", include(bridge.customers)),
-    path("api/v1/customers/", include("customers.urls")),
     path("api/v1/", include(views_of(Call.all()))),
     path("", LandingView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),

@@ -10,6 +10,7 @@ What remains is an entry of the audit, which is the receipt: whose id, when, by 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from django.db import transaction
 
@@ -18,17 +19,17 @@ from customers.models import Customer
 from customers.personal import counts_of, time_for_all_of
 from customers.tombstones import delete_and_leave_tombstone
 from engage.audit.recording import Deed, record
-from engage.database.object_ids import is_object_id
+from engage.database.object_ids import ObjectId, is_object_id
 from engage.models import AuditEntry
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureReceipt:
-    """`id` is that of the audit's entry; `rows` is how many there were of each kind."""
+    """What an erasure leaves behind, without anything personal."""
 
-    id: str
+    receipt_id: Annotated[ObjectId, "The id of the audit's entry, which is kept as long as the audit is."]
     erased_at: datetime
-    rows: Mapping[str, int]
+    rows: Annotated[Mapping[str, int], "How many records were erased, by their kind in an export."]
 
 
 def erase_customer(*, workspace_id: str, customer_id: str) -> ErasureReceipt:
@@ -55,4 +56,4 @@ def erase_customer(*, workspace_id: str, customer_id: str) -> ErasureReceipt:
             changes=counted,
         )
         (entry,) = record(erased)
-    return ErasureReceipt(id=entry.id, erased_at=entry.at, rows=rows)
+    return ErasureReceipt(receipt_id=entry.id, erased_at=entry.at, rows=rows)

@@ -34,14 +34,7 @@ SCOPE_OF_CALL: dict[tuple[str, str], Scope | None] = {
     # A dry run shows what is known of people: it needs customers:read, too.
     ("POST", "journeys/{workspaceId}/{journeyId}/trigger"): Scope.TRIGGER,
     ("POST", "customers/{workspaceId}/events"): Scope.EVENTS,
-    ("GET", "customers/{workspaceId}"): Scope.CUSTOMERS_READ,
-    ("GET", "customers/{workspaceId}/{customerId}"): Scope.CUSTOMERS_READ,
-    ("GET", "customers/{workspaceId}/{customerId}/export"): Scope.CUSTOMERS_EXPORT,
-    ("PUT", "customers/{workspaceId}"): Scope.CUSTOMERS_WRITE,
-    ("POST", "customers/{workspaceId}/batch"): Scope.CUSTOMERS_WRITE,
     ("POST", "customers/{workspaceId}/merge"): Scope.CUSTOMERS_WRITE,
-    ("DELETE", "customers/{workspaceId}/{customerId}"): Scope.CUSTOMERS_ERASE,
-    ("POST", "customers/{workspaceId}/segments/{segmentId}/members"): Scope.SEGMENTS,
 }
 
 

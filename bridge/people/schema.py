@@ -5,7 +5,7 @@ from bridge.people.answers import CustomersMerged, Identified, MovedNumbers
 from bridge.people.merging import TooLargeToMerge
 from bridge.people.serializers import NO_ANONYMOUS, NOBODY, IdentifyBody, MergeAnonymousPart, MergeBody, MergeIntoPart
 from bridge.schema import IDENTIFIERS, OF_IDENTITY, TOO_MANY_NEW
-from customers.examples import ADA
+from customers.api.path_ids import ADA
 from customers.identity.locks import TooManyAtOnce
 from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from customers.identity.merging import never_merged

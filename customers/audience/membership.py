@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from customers.identity.locks import lock_having_any, undisturbed
 from customers.models import Segment, SegmentMembership
 from engage.database.object_ids import row_with_id
 from engage.database.sql import Statement
 from engage.errors import InvalidRequest, Refusal
+from engage.json.keywords import Keywords
 
 _ADD = Statement("""
     INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
@@ -25,17 +27,19 @@ class SegmentNotFound(Refusal):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipChange:
-    """How many customers were put in and taken out, and the external ids that no customer has, in the order sent."""
+class MembersChanged:
+    """What changed in a segment."""
 
-    added: int
-    removed: int
-    unknown: list[str]
+    added: Annotated[int, "The number of customers added, not counting those who were already in the segment."]
+    removed: Annotated[int, "The number of customers removed, not counting those who were not in the segment."]
+    unknown: Annotated[
+        Sequence[str],
+        "The external ids that no customer in the workspace has, in the order sent.",
+        Keywords(uniqueItems=True),
+    ]
 
 
-def change_members(
-    *, workspace_id: str, segment_id: str, add: Sequence[str], remove: Sequence[str]
-) -> MembershipChange:
+def change_members(*, workspace_id: str, segment_id: str, add: Sequence[str], remove: Sequence[str]) -> MembersChanged:
     """Puts the customers with the external ids `add` into the segment, and takes those of `remove` out.
 
     Customers already in it are not added again, and those not in it are not removed. Raises InvalidRequest for an id
@@ -45,13 +49,13 @@ def change_members(
     if in_both:
         raise InvalidRequest(f"{min(in_both)[:255]!r} stands in both add and remove.")
 
-    def change() -> MembershipChange:
+    def change() -> MembersChanged:
         _lock_segment(workspace_id, segment_id)
         ids = _locked_customers(workspace_id, [*add, *remove])
         removed = _take_out(workspace_id, segment_id, [ids[known] for known in remove if known in ids])
         added = _put_in(workspace_id, segment_id, [ids[known] for known in add if known in ids])
         unknown = [external_id for external_id in dict.fromkeys([*add, *remove]) if external_id not in ids]
-        return MembershipChange(added=added, removed=removed, unknown=unknown)
+        return MembersChanged(added=added, removed=removed, unknown=unknown)
 
     return undisturbed(change)
 

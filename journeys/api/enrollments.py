@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Self
 
-from customers.examples import ADA
+from customers.api.path_ids import ADA, CUSTOMER_ID
 from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound, customer_by_id
 from engage.calls.asked import Asked
 from engage.calls.call import PathId, get, post
@@ -43,8 +43,6 @@ ENROLLMENT_ID = PathId(
     missing=EnrollmentNotFound,
     journey_of=journey_of_enrollment,
 )
-
-CUSTOMER_ID = PathId(name="customerId", description="The customer's id in this service.", example=ADA)
 
 
 def _ordinal(text: str) -> int | None:

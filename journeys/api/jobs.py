@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, ClassVar
 
-from customers.examples import ADA, BOB
+from customers.api.path_ids import ADA, BOB
 from engage.calls.asked import Asked
 from engage.calls.call import PathId, delete, get
 from engage.calls.queries import CURSOR, LIMIT

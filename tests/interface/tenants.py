@@ -75,15 +75,8 @@ def _of_definitions() -> dict[tuple[str, str], Any]:
 CALLS: dict[tuple[str, str], Any] = {
     **_of_definitions(),
     ("POST", "journeys/{workspace_id}/{journey_id}/trigger"): {"external_id": "ada"},
-    ("PUT", "customers/{workspace_id}"): {"external_id": "ada", "attributes": {"hacked": True}},
-    ("POST", "customers/{workspace_id}/batch"): {"customers": [{"external_id": "ada", "attributes": {"hacked": True}}]},
     ("POST", "customers/{workspace_id}/events"): {"external_id": "ada", "eventName": "hacked"},
     ("POST", "customers/{workspace_id}/merge"): {"anonymous": {"userId": "u-1"}, "into": {"external_id": "ada"}},
-    ("GET", "customers/{workspace_id}"): None,
-    ("GET", "customers/{workspace_id}/{customer_id}"): None,
-    ("DELETE", "customers/{workspace_id}/{customer_id}"): None,
-    ("GET", "customers/{workspace_id}/{customer_id}/export"): None,
-    ("POST", "customers/{workspace_id}/segments/{segment_id}/members"): {"remove": ["ada"]},
 }
 
 

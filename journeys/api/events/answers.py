@@ -1,13 +1,15 @@
 """The answer to a report, as the interface spells it."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypedDict
 
-from customers.answers import ItemFailed, ItemSent, item_failed
+from customers.api.items import ItemFailed, ItemSent
 from engage.database.object_ids import ObjectId
 from engage.errors import Refusal
 from engage.http.spelling import spelled
 from engage.json.keywords import OneOf
+from engage.json.writing import written
 from journeys.walking.recording import RecordedEvent
 
 EVENT_MESSAGE = "The event is recorded."
@@ -20,12 +22,13 @@ class ReportedEventData(TypedDict):
     customerId: Annotated[ObjectId, "The id of the customer whose event it is."]
 
 
+@dataclass(frozen=True, kw_only=True)
 class EventItemRecorded(ItemSent):
     """One of many events, recorded."""
 
-    status: Literal["recorded"]
-    eventId: Annotated[ObjectId, "The event's id."]
-    customerId: Annotated[ObjectId, "The id of the customer whose event it is."]
+    status: Literal["recorded"] = "recorded"
+    event_id: Annotated[ObjectId, "The event's id."]
+    customer_id: Annotated[ObjectId, "The id of the customer whose event it is."]
 
 
 EventResult = Annotated[EventItemRecorded | ItemFailed, OneOf("EventResult")]
@@ -50,7 +53,7 @@ def events_answer(
     outcomes: Sequence[RecordedEvent | Refusal], sent: Sequence[ItemSent]
 ) -> tuple[str, ReportedEventsData]:
     """Message and data: how many of each, and a result per event in the order of the call."""
-    results = [_result(outcome, item) for outcome, item in zip(outcomes, sent, strict=True)]
+    results: list[Any] = [written(_result(outcome, item)) for outcome, item in zip(outcomes, sent, strict=True)]
     failed = sum(result["status"] == "failed" for result in results)
     data = ReportedEventsData(recorded=len(results) - failed, failed=failed, results=results)
     return f"{data['recorded']} recorded, {failed} failed.", data
@@ -58,5 +61,5 @@ def events_answer(
 
 def _result(outcome: RecordedEvent | Refusal, sent: ItemSent) -> EventResult:
     if isinstance(outcome, Refusal):
-        return item_failed(outcome, sent)
-    return EventItemRecorded(**sent, status="recorded", eventId=outcome.event_id, customerId=outcome.customer_id)
+        return ItemFailed.of(outcome, sent)
+    return EventItemRecorded(**vars(sent), event_id=outcome.event_id, customer_id=outcome.customer_id)

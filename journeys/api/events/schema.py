@@ -1,9 +1,9 @@
 """The report of events in the OpenAPI document."""
 
-from customers.answers import ItemSent, item_failed
+from customers.api.items import ItemFailed, ItemSent
+from customers.api.path_ids import ADA
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET
 from customers.event_times import IN_THE_FUTURE
-from customers.examples import ADA
 from customers.identity.locks import TooManyAtOnce
 from customers.identity.lookup import IDENTIFIER_NAMES
 from engage.errors import InvalidRequest, MissingParameter
@@ -11,6 +11,7 @@ from engage.http.fields import BodySerializer
 from engage.http.views import WorkspaceNotFound
 from engage.json.keywords import STRICT
 from engage.json.reading import ArraySizeExceeded
+from engage.json.writing import written
 from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of, body_reference, none_of, or_blank
 from engage.schema.calls import WORKSPACE_ID, ServerCall
 from engage.schema.responses import Answer
@@ -33,8 +34,8 @@ _MANY_RECORDED = ReportedEventsData(
     recorded=1,
     failed=1,
     results=[
-        EventItemRecorded(index=0, external_id="ada", status="recorded", eventId=_EVENT, customerId=ADA),
-        item_failed(_UNKNOWN, ItemSent(index=1, external_id=None)),
+        written(EventItemRecorded(index=0, external_id="ada", event_id=_EVENT, customer_id=ADA)),
+        written(ItemFailed.of(_UNKNOWN, ItemSent(index=1, external_id=None))),
     ],
 )
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from customers.answers import items_as_sent
+from customers.api.items import items_as_sent
 from engage.http.envelope import success
 from engage.http.replays import once_per_key
 from engage.http.views import WorkspaceView
@@ -30,5 +30,5 @@ class EventsView(WorkspaceView):
             recorded = record_reported_event(workspace_id=workspace_id, event=report)
             return success(answers.EVENT_MESSAGE, answers.event_data(recorded), status=HTTPStatus.ACCEPTED)
         outcomes = record_reported_events(workspace_id=workspace_id, events=report)
-        sent = items_as_sent(request.data, "events", serializer=EventItemPart)
+        sent = items_as_sent(request.data["events"], known={*EventItemPart().fields, *EventItemPart.aliases})
         return success(*answers.events_answer(outcomes, sent), status=HTTPStatus.ACCEPTED)

@@ -1,6 +1,6 @@
 """Requests and answers of the trigger and its look-ups, as the OpenAPI document shows them."""
 
-from customers.examples import ADA, BOB
+from customers.api.path_ids import ADA, BOB
 from journeys.api.triggers.answers import (
     BULK_NOTE,
     EXCLUDED_NOTE,
