@@ -17,6 +17,9 @@ class CustomersCreatedLimitExceeded(CapReached):
     made = "new customers"
 
 
+TOO_MANY_NEW = CustomersCreatedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)  # in examples
+
+
 def count_customer_created(*, app_id: str, address: str) -> None:
     """Counts a new customer. Call it in the transaction that created it.
 

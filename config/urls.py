@@ -5,7 +5,6 @@ from django.contrib import admin
 from django.urls import include, path
 from django.utils.module_loading import autodiscover_modules
 
-from bridge import urls as bridge
 from bridge.browser.views import sdk_file
 from config.docs.documentation import DocumentationView, SchemaView
 from config.docs.landing import ElsewhereView, LandingView
@@ -23,12 +22,10 @@ autodiscover_modules("api")  # each registers its calls
 
 urlpatterns = [
     # The most frequently called are matched first.
-    path("api/v1/sdk/", include(bridge.sdk)),
     journeys.trigger,
-    path("sdk/v1/<str:name>", sdk_file),
     path("api/v1/customers/", include(journeys.customers)),
-    path("api/v1/customers/", include(bridge.customers)),
     path("api/v1/", include(views_of(Call.all()))),
+    path("sdk/v1/<str:name>", sdk_file),
     path("", LandingView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),
     path("api/v1/docs", DocumentationView.as_view()),

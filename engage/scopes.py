@@ -34,7 +34,6 @@ SCOPE_OF_CALL: dict[tuple[str, str], Scope | None] = {
     # A dry run shows what is known of people: it needs customers:read, too.
     ("POST", "journeys/{workspaceId}/{journeyId}/trigger"): Scope.TRIGGER,
     ("POST", "customers/{workspaceId}/events"): Scope.EVENTS,
-    ("POST", "customers/{workspaceId}/merge"): Scope.CUSTOMERS_WRITE,
 }
 
 

@@ -11,7 +11,6 @@ from config import ROOT
 APPS = ("bridge", "config", "customers", "engage", "journeys")
 WITHOUT = {"migrations", "management", "commands"}
 UNTOLD = {
-    "bridge/people",
     "journeys/api",
     "journeys/api/events",
     "journeys/api/triggers",

@@ -25,7 +25,7 @@ class InvalidActionType(Refusal):
     error = "Invalid action type"
 
 
-def action_type(text: str) -> Interaction.Kind:
+def parse_action_type(text: str) -> Interaction.Kind:
     """The type that the text names. Raises InvalidActionType."""
     if text not in ACTION_TYPES:
         raise InvalidActionType(f"actionType must be one of {', '.join(ACTION_TYPES)}.")

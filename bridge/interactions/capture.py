@@ -20,7 +20,7 @@ class InvalidSubmitAction(Refusal):
     error = "Invalid submit action"
 
 
-def submit_type(text: str) -> SubmitType:
+def parse_submit_type(text: str) -> SubmitType:
     """The type that the text names. Raises InvalidSubmitAction."""
     try:
         return SubmitType(text)

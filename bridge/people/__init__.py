@@ -2,5 +2,4 @@
 
 1. merging.py: all apps' parts of merging two customers, in their order, for pages as well as for servers.
 2. identifying.py: what a page says once somebody has logged in; held to the app's identity tokens as every bridge call.
-3. The calls: views, serializers, answers, schema; their addresses are in bridge/urls.py.
 """

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import groupby
+from types import NoneType
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
@@ -59,7 +60,7 @@ def _route(documented: str) -> str:
 
 
 class _Endpoint:
-    request: Request
+    request: Any
     calls: ClassVar[Mapping[str, Call]] = {}
 
     @property
@@ -117,7 +118,10 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
         asked = view.asked(body=body, query=query, request=request)
         return answered(call, call.function(asked, **call.found(asked.workspace_id, ids)), query)
 
-    return described(call, once_per_key(unless=is_dry_run)(answer) if call.once else answer)
+    if not call.once:
+        return described(call, answer)
+    rehearses = issubclass(call.signature.query or NoneType, DryRun)
+    return described(call, (once_per_key(unless=is_dry_run) if rehearses else once_per_key())(answer))
 
 
 def answered(call: Call, found: Any, query: Any) -> HttpResponseBase:

@@ -216,7 +216,7 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
         properties: dict[str, Schema] = {}
         second: dict[str, Schema] = {}
         known = members(self.target.shape)
-        required = [member.spelling for member in known if is_required(member)]
+        required = sorted(member.spelling for member in known if is_required(member))
         for member in known:
             described = {**self._schema_of(member, auto_schema, direction), "description": _described(member)}
             takes_null = not is_required(member) and "enum" not in described

@@ -76,7 +76,6 @@ CALLS: dict[tuple[str, str], Any] = {
     **_of_definitions(),
     ("POST", "journeys/{workspace_id}/{journey_id}/trigger"): {"external_id": "ada"},
     ("POST", "customers/{workspace_id}/events"): {"external_id": "ada", "eventName": "hacked"},
-    ("POST", "customers/{workspace_id}/merge"): {"anonymous": {"userId": "u-1"}, "into": {"external_id": "ada"}},
 }
 
 

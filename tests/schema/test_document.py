@@ -17,6 +17,7 @@ from config import ROOT
 from config.docs.documentation import openapi_document
 from engage.calls.call import Call
 from engage.schema.bodies import body_name
+from tests.support.bodies import all_bodies
 from tests.support.cases import each
 from tests.support.clients import Answer
 from tests.support.conformance import at, escaped, referred, violation
@@ -26,26 +27,8 @@ PATH = "/api/v1/schema"
 CALLS = {(call.method, f"/api/v1/{call.path}") for call in Call.all()} | {
     ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"),
     ("POST", "/api/v1/customers/{workspaceId}/events"),
-    ("POST", "/api/v1/customers/{workspaceId}/merge"),
-    ("POST", "/api/v1/sdk/bridge/action"),
-    ("POST", "/api/v1/sdk/bridge/capture"),
-    ("POST", "/api/v1/sdk/bridge/batch"),
-    ("POST", "/api/v1/sdk/identify"),
 }
-BODIES = {body_name(call.signature.body) for call in Call.all() if call.signature.body} | {
-    "ActionData",
-    "ActionRequest",
-    "CallsRequest",
-    "CaptureRequest",
-    "EventItem",
-    "EventsRequest",
-    "IdentifyRequest",
-    "MergeAnonymous",
-    "MergeInto",
-    "MergeRequest",
-    "SubmitAction",
-    "TriggerRequest",
-}
+BODIES = {body_name(shape) for shape in all_bodies()} | {"EventItem", "EventsRequest", "TriggerRequest"}
 
 
 def read(**headers: str) -> Answer:

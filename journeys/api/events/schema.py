@@ -1,5 +1,7 @@
 """The report of events in the OpenAPI document."""
 
+from typing import Any
+
 from customers.api.items import ItemFailed, ItemSent
 from customers.api.path_ids import ADA
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET
@@ -30,14 +32,11 @@ _REPORTS = {
 }
 _UNKNOWN = unknown_customer("email")
 _RECORDED = ReportedEventData(eventId=_EVENT, customerId=ADA)
-_MANY_RECORDED = ReportedEventsData(
-    recorded=1,
-    failed=1,
-    results=[
-        written(EventItemRecorded(index=0, external_id="ada", event_id=_EVENT, customer_id=ADA)),
-        written(ItemFailed.of(_UNKNOWN, ItemSent(index=1, external_id=None))),
-    ],
-)
+_RESULTS: list[Any] = [
+    written(EventItemRecorded(index=0, external_id="ada", event_id=_EVENT, customer_id=ADA)),
+    written(ItemFailed.of(_UNKNOWN, ItemSent(index=1, external_id=None))),
+]
+_MANY_RECORDED = ReportedEventsData(recorded=1, failed=1, results=_RESULTS)
 
 _NAMES = tuple(IDENTIFIER_NAMES.values())
 _NULL: Schema = {"type": "null"}

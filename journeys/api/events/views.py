@@ -1,6 +1,7 @@
 """The report of events, for servers."""
 
 from http import HTTPStatus
+from typing import Any
 
 from django.utils import timezone
 from rest_framework.request import Request
@@ -30,5 +31,6 @@ class EventsView(WorkspaceView):
             recorded = record_reported_event(workspace_id=workspace_id, event=report)
             return success(answers.EVENT_MESSAGE, answers.event_data(recorded), status=HTTPStatus.ACCEPTED)
         outcomes = record_reported_events(workspace_id=workspace_id, events=report)
-        sent = items_as_sent(request.data["events"], known={*EventItemPart().fields, *EventItemPart.aliases})
+        body: Any = request.data
+        sent = items_as_sent(body["events"], known={*EventItemPart().fields, *EventItemPart.aliases})
         return success(*answers.events_answer(outcomes, sent), status=HTTPStatus.ACCEPTED)

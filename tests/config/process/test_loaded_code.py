@@ -12,7 +12,7 @@ from tests.support.processes import environment
 
 _TELL = "import gc; print(gc.get_freeze_count(), len(gc.get_objects()), gc.isenabled())"
 _TELL_LOADED = "print(*sorted({'config.urls', 'unfold.admin', 'rest_framework.parsers'} & sys.modules.keys()))"
-_BEGIN_WEB = "import config.wsgi, sys; assert 'bridge.views' in sys.modules"  # before the first request
+_BEGIN_WEB = "import config.wsgi, sys; assert 'bridge.api.interactions' in sys.modules"  # before the first request
 _BEGIN_WORKER = """
 from celery.signals import worker_before_create_process
 from config.celery import app
