@@ -3,9 +3,12 @@
 Conditions know them by more names (conditions/fields.py).
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
+
+import phonenumbers
 
 # In the API and in files; in the order in which a server's call trusts them.
 SPELLINGS: Final = {"external_id": "external_id", "email": "email", "phone": "phone", "user_id": "userId"}
@@ -58,3 +61,34 @@ def ascii_domain(domain: str) -> str:
     if invisible or max(map(len, labels)) > _LONGEST_LABEL:
         return domain
     return ".".join(label if label.isascii() else f"xn--{label.encode('punycode').decode()}" for label in labels)
+
+
+_MARKS = "Cf"  # direction marks and the like, which are copied along from address books
+# A + and the characters of a number; the library would also find one amid words, and drop an extension.
+_INTERNATIONAL = re.compile(
+    r"(?i:tel:)?[\s(\uff08\[]*[+\uff0b]"
+    r"[\d\s().\-/\[\]\u2010-\u2015\u2212\u30fc\uff08\uff09\uff0d-\uff0f\uff3b\uff3d]+"
+)
+
+
+def stored_phone(phone: str) -> str:
+    """E.164 if the text is an international number, else the text itself, trimmed.
+
+    E.164 has no extensions: a number with one is kept as sent, or all people behind one switchboard would become one.
+    So is a number whose E.164 would be read as another number (`+49 00 170 …`, with its trunk prefix twice): a customer
+    must be found by the number that is shown.
+    """
+    text = one_spelling(phone.strip())
+    number_alone = "".join(letter for letter in text if unicodedata.category(letter) != _MARKS)
+    if not _INTERNATIONAL.fullmatch(number_alone):
+        return text
+    try:
+        number = _e164(number_alone)
+        return number if _e164(number) == number else text
+    except phonenumbers.NumberParseException:
+        return text
+
+
+def _e164(number: str) -> str:
+    """Raises NumberParseException if it is no number."""
+    return phonenumbers.format_number(phonenumbers.parse(number, None), phonenumbers.PhoneNumberFormat.E164)

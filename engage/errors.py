@@ -25,6 +25,7 @@ class Refusal(Exception):
     says = ""
     sends: Mapping[str, str] = {}  # headers of its answer
     further: "Sequence[Refusal]" = ()  # the others that were found with it
+    place = ""  # in a document, with which the message begins
 
     def __init_subclass__(cls) -> None:
         if "error" in vars(cls) and "code" not in vars(cls):
@@ -37,6 +38,11 @@ class Refusal(Exception):
         super().__init__(self.message)
         self.details = list(details)
         self.headers = {**self.sends, **(headers or {})}
+
+    @property
+    def remark(self) -> str:
+        """The message as a sentence that stands beside the place: "It must not be blank."."""
+        return f"It{self.message.removeprefix(self.place)}" if self.place else self.message
 
     def because(self, why: str) -> Self:
         """Itself, with one more sentence in its message."""

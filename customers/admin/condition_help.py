@@ -38,13 +38,18 @@ OPERATIONS = (
     Operation(("exists", "not_exists"), "There is a value, or none.", {"field": "customer.email", "op": "exists"}),
     Operation(
         ("before", "after"),
-        "It is a time before or after this one (ISO 8601).",
-        _test("customer.trialEndsAt", "before", "2030-01-31T12:00:00Z"),
+        'It is a time before or after this one: ISO 8601, or {"now": "-P7D"} for a week ago.',
+        _test("customer.trialEndsAt", "before", {"now": "P7D"}),
     ),
 )
 COMBINATIONS = (
     Operation(("all",), "Every one of them holds.", {"all": [OPERATIONS[0].example, OPERATIONS[1].example]}),
     Operation(("any",), "At least one of them holds.", {"any": [OPERATIONS[0].example, OPERATIONS[1].example]}),
     Operation(("not",), "It does not hold.", {"not": OPERATIONS[0].example}),
+    Operation(
+        ("to",),
+        "In place of a value: the field is compared with another one.",
+        {"field": "customer.plan", "op": "eq", "to": "customer.wantedPlan"},
+    ),
 )
 CONDITION_HELP = {"operations": (*OPERATIONS, *COMBINATIONS)}

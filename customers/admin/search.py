@@ -5,8 +5,7 @@ from collections.abc import Callable
 from django.db.models import Q
 from django.http import HttpRequest
 
-from customers.identifier_rules import comparable_email, one_spelling
-from customers.identity.identifiers import stored_phone
+from customers.identifier_rules import comparable_email, one_spelling, stored_phone
 from customers.models import Alias, Customer
 from engage.admin.parts.columns import may_view
 from engage.admin.rights.reach import reach_of, reachable

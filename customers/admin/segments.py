@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest
@@ -12,7 +12,13 @@ from unfold.decorators import display
 
 from customers.admin.condition_help import CONDITION_HELP
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
-from customers.audience.segments import ErrorResolvingSegments, check_segment_conditions, count_meeting, try_conditions
+from customers.audience.segments import (
+    ErrorResolvingSegments,
+    check_segment_conditions,
+    count_meeting,
+    segment_warnings,
+    try_conditions,
+)
 from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.parts.columns import count_up_to
@@ -60,6 +66,8 @@ class SegmentAdmin(RecordAdmin):
     delete_confirmation_template = "customers/admin/delete_segment.html"
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        for warning in segment_warnings(context["original"]) if context["original"] else ():
+            self.message_user(request, f"{warning.place}: {warning.remark}", messages.WARNING)
         return super().render_change_form(request, {**context, "condition_help": CONDITION_HELP}, *args, **kwargs)
 
     @display(description="who belongs to it")

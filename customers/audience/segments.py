@@ -6,7 +6,14 @@ from typing import NamedTuple
 from django.db import OperationalError, transaction
 from psycopg.errors import QueryCanceled
 
-from customers.conditions import Columns, InvalidCondition, Root, compile_condition, parse_condition
+from customers.conditions import (
+    Columns,
+    InvalidCondition,
+    Root,
+    compile_condition,
+    parse_condition,
+    warnings_about,
+)
 from customers.models import Segment
 from engage.database.sql import Fragment, Statement, compose
 from engage.errors import Refusal
@@ -25,6 +32,11 @@ def check_segment_conditions(conditions: object, *, place: str = "conditions", s
     """
     if conditions is not None:
         parse_condition(conditions, roots={Root.CUSTOMER}, place=place, stored=stored)
+
+
+def segment_warnings(segment: Segment, *, place: str = "conditions") -> list[Refusal]:
+    """Why its stored conditions could not be saved anew, each with its place; it goes on with them."""
+    return warnings_about(segment.conditions, roots={Root.CUSTOMER}, place=place) if segment.conditions else []
 
 
 def belongs_to_any(segments: Sequence[Segment]) -> Fragment:

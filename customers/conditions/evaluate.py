@@ -3,13 +3,14 @@
 import operator
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from functools import reduce
 from typing import Any
 
 from customers.conditions.fields import Field, Source
 from customers.conditions.instants import parse_instant
-from customers.conditions.operands import Op
+from customers.conditions.operands import FromNow, Op
 from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
 
 
@@ -30,9 +31,10 @@ class CustomerFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What a condition may refer to: the customer, the trigger's payload, and the event."""
+    """What a condition may refer to: the customer, the trigger's payload, and the event; `now` is when that is."""
 
     customer: CustomerFacts
+    now: datetime
     payload: Mapping[str, Any] = field(default_factory=dict)
     event_name: str | None = None
     event_properties: Mapping[str, Any] = field(default_factory=dict)
@@ -50,8 +52,25 @@ def evaluate(condition: Condition, facts: Facts) -> bool:
         case Not(inner):
             return not evaluate(inner, facts)
         case FieldTest():
-            value = value_of(condition.field, facts)
-            return value is not None and _TESTS[condition.op](value, condition.operand)
+            value, operand = value_of(condition.field, facts), condition.operand
+            if isinstance(operand, Field | FromNow):
+                operand = _looked_up(condition.op, operand, facts)
+                if operand is None:
+                    return False
+            return value is not None and _TESTS[condition.op](value, operand)
+
+
+def _looked_up(op: Op, operand: Field | FromNow, facts: Facts) -> Any:
+    """What the value is compared with; None if that is missing, or should be an instant and is none."""
+    if isinstance(operand, FromNow):
+        return facts.now + operand.offset
+    value = value_of(operand, facts)
+    return instant_of(value) if op in {Op.BEFORE, Op.AFTER} else value
+
+
+def instant_of(value: Any) -> datetime | None:
+    """The instant that a JSON value is; None if it is none."""
+    return parse_instant(value) if isinstance(value, str) else None
 
 
 def value_of(field: Field, facts: Facts) -> Any:
@@ -116,24 +135,33 @@ def _contains(value: Any, operand: Any) -> bool:
     return isinstance(value, list) and _comparable(operand) in map(_comparable, value)
 
 
+def _is_in(value: Any, operand: Any) -> bool:
+    return isinstance(operand, list) and _comparable(value) in map(_comparable, operand)
+
+
+def _of_texts(compare: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+    return lambda value, operand: isinstance(value, str) and isinstance(operand, str) and compare(value, operand)
+
+
 def _of_instants(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def test(value: Any, operand: Any) -> bool:
-        instant = parse_instant(value) if isinstance(value, str) else None
+        instant = instant_of(value)
         return instant is not None and compare(instant, operand)
 
     return test
 
 
+# The operand may be of any type, if it is another field's value.
 _TESTS: dict[Op, Callable[[Any, Any], bool]] = {
     Op.EQ: lambda value, operand: _comparable(value) == _comparable(operand),
     Op.GT: _ordered(operator.gt),
     Op.GTE: _ordered(operator.ge),
     Op.LT: _ordered(operator.lt),
     Op.LTE: _ordered(operator.le),
-    Op.IN: lambda value, operand: _comparable(value) in map(_comparable, operand),
+    Op.IN: _is_in,
     Op.CONTAINS: _contains,
-    Op.STARTS_WITH: lambda value, operand: isinstance(value, str) and value.startswith(operand),
-    Op.ENDS_WITH: lambda value, operand: isinstance(value, str) and value.endswith(operand),
+    Op.STARTS_WITH: _of_texts(str.startswith),
+    Op.ENDS_WITH: _of_texts(str.endswith),
     Op.EXISTS: lambda _value, _operand: True,
     Op.BEFORE: _of_instants(operator.lt),
     Op.AFTER: _of_instants(operator.gt),

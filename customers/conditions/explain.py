@@ -7,12 +7,14 @@ personal as the customer: they belong where erasing the customer removes them.
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from customers.conditions.evaluate import Facts, evaluate, value_of
-from customers.conditions.operands import Op
+from customers.conditions.fields import Field
+from customers.conditions.operands import FromNow, Op
 from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
+from engage.json.durations import duration_in_words
 
 LONGEST_VALUE = 200  # characters; what is longer is cut
 MOST_TOLD = 5
@@ -37,10 +39,10 @@ _WANTED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What the tests came to: whether each holds, and the value of its field as JSON, cut (None: it has none)."""
+    """What the tests came to: whether each holds, and the value of a field of theirs as JSON, cut (None: none)."""
 
     holds: Callable[[FieldTest], bool]
-    value: Callable[[FieldTest], str | None]
+    value: Callable[[Field], str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +57,7 @@ def findings_of(facts: Facts) -> Findings:
     """What the tests come to with these facts."""
     return Findings(
         holds=lambda test: evaluate(test, facts),
-        value=lambda test: None if (value := value_of(test.field, facts)) is None else _as_json(value),
+        value=lambda field: None if (value := value_of(field, facts)) is None else _as_json(value),
     )
 
 
@@ -64,7 +66,9 @@ def why_not(condition: Condition, findings: Findings) -> list[str]:
     decided = _decide(condition, findings, wanted=True)
     if decided.holds:
         return []
-    return _first(f"{_is(test, findings)}, wanted {_wanted(test, wanted=wanted)}" for test, wanted in decided.by)
+    return _first(
+        f"{_is(test, findings)}, wanted {_wanted(test, findings, wanted=wanted)}" for test, wanted in decided.by
+    )
 
 
 def values_that_decide(conditions: Iterable[Condition], findings: Findings) -> list[str]:
@@ -96,17 +100,6 @@ def _in_words(condition: Condition, *, wanted: bool, inner: bool) -> str:
             return f"{field.name} has {_wanted(condition, wanted=wanted)}"
         case FieldTest(field=field):
             return f"{field.name} is {_wanted(condition, wanted=wanted)}"
-
-
-def tests_of(condition: Condition) -> list[FieldTest]:
-    """All tests of the condition."""
-    match condition:
-        case AllOf(conditions) | AnyOf(conditions):
-            return [test for inner in conditions for test in tests_of(inner)]
-        case Not(inner):
-            return tests_of(inner)
-        case FieldTest():
-            return [condition]
 
 
 def cut(text: str) -> str:
@@ -149,18 +142,30 @@ def _first(texts: Iterable[str]) -> list[str]:
 
 
 def _is(test: FieldTest, findings: Findings) -> str:
-    value = findings.value(test)
+    value = findings.value(test.field)
     return f"{test.field.name} has no value" if value is None else f"{test.field.name} is {value}"
 
 
-def _wanted(test: FieldTest, *, wanted: bool) -> str:
+def _wanted(test: FieldTest, findings: Findings | None = None, *, wanted: bool) -> str:
+    """With findings, the value of another field stands beside its name."""
     template = _WANTED[test.op][0 if wanted else 1]
     match test.operand:
+        case Field() as to:
+            value = findings and (findings.value(to) or "no value")
+            return template.format(f"{to.name} ({value})" if value else to.name)
+        case FromNow(offset):
+            return template.format(_from_now(offset))
         case datetime() as instant:
             return template.format(instant.isoformat().replace("+00:00", "Z"))
         case list() as listed if test.op is Op.IN:
             return template.format(cut(", ".join(map(_as_json, listed[:LONGEST_VALUE]))))
     return template.format(_as_json(test.operand))
+
+
+def _from_now(offset: timedelta) -> str:
+    if not offset:
+        return "now"
+    return f"{duration_in_words(abs(offset))} {'ago' if offset < timedelta() else 'from now'}"
 
 
 def _as_json(value: Any) -> str:

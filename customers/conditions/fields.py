@@ -63,6 +63,10 @@ class Field:
     path: tuple[str, ...] = ()
 
     @property
+    def root(self) -> Root:
+        return Root(self.source.partition(".")[0])
+
+    @property
     def name(self) -> str:
         """As it is written: `api.payload.total`."""
         return ".".join((self.source, *self.path))
@@ -71,6 +75,11 @@ class Field:
     def identifier_column(self) -> str | None:
         """The column of the identifier that it means; None if it means something else."""
         return IDENTIFIER_COLUMNS.get(self.path[0]) if self.source is Source.CUSTOMER else None
+
+    @property
+    def identifier(self) -> str | None:
+        """The same, unless it looks for something within the identifier, which has nothing in it."""
+        return self.identifier_column if len(self.path) == 1 else None
 
 
 def parse_field(part: Part, *, roots: Collection[str]) -> Field:

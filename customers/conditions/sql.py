@@ -12,7 +12,7 @@ from typing import Any
 
 from customers.conditions.fields import Field, Source
 from customers.conditions.instants import GRAMMAR
-from customers.conditions.operands import Op
+from customers.conditions.operands import ORDERED, FromNow, Op
 from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
 from engage.database.fragment import Fragment, compose
 
@@ -32,7 +32,8 @@ class Columns:
     """SQL expressions of the statement around the condition, in which `customer` is a row of customers_customer.
 
     `payload` and `event_properties` are of the type jsonb, `event_name` and `event_message` are strings, and
-    `event_verified` is a boolean; by default they are missing.
+    `event_verified` is a boolean; by default they are missing. `now` is when it is: by default, when the transaction
+    began.
     """
 
     payload: str = "NULL::jsonb"
@@ -40,6 +41,7 @@ class Columns:
     event_properties: str = "NULL::jsonb"
     event_message: str = "NULL::text"
     event_verified: str = "NULL::boolean"
+    now: str = "now()"
 
 
 def compile_condition(condition: Condition, *, columns: Columns) -> Fragment:
@@ -52,7 +54,11 @@ def compile_condition(condition: Condition, *, columns: Columns) -> Fragment:
         case Not(inner):
             return compose("(NOT {})", compile_condition(inner, columns=columns))
         case FieldTest():
-            return compose("coalesce({}, false)", _test(condition, compile_value(condition.field, columns=columns)))
+            value = compile_value(condition.field, columns=columns)
+            if isinstance(condition.operand, Field):
+                to = compile_value(condition.operand, columns=columns)
+                return compose("coalesce({}, false)", _test_of_two(condition.op, value, to))
+            return compose("coalesce({}, false)", _test(condition, value, columns))
 
 
 def _joined(word: str, conditions: tuple[Condition, ...], columns: Columns) -> Fragment:
@@ -84,7 +90,7 @@ def _within(start: str, path: tuple[str, ...]) -> Fragment:
     return Fragment(start + " -> %s::text" * len(path), path)
 
 
-def _test(test: FieldTest, value: Fragment) -> Fragment:
+def _test(test: FieldTest, value: Fragment, columns: Columns) -> Fragment:
     match test.op:
         case Op.EQ:
             return compose("({}) = {}", value, _json(test.operand))
@@ -101,7 +107,46 @@ def _test(test: FieldTest, value: Fragment) -> Fragment:
         case Op.EXISTS:
             return compose("jsonb_typeof({}) <> 'null'", value)
         case Op.BEFORE | Op.AFTER:
-            return _of_instants(_SIGNS[test.op], value, test.operand)
+            return compose(f"{{}} {_SIGNS[test.op]} {{}}", _instant_in(value), _instant(test.operand, columns))
+
+
+def _test_of_two(op: Op, value: Fragment, to: Fragment) -> Fragment:
+    """The test of a value against another one, which may be missing or of any type."""
+    if op in ORDERED:
+        return _in_order(_SIGNS[op], value, to)
+    match op:
+        case Op.IN:
+            return _is_member(value, of=to)
+        case Op.CONTAINS:
+            within = compose("strpos({}, {}) > 0", _text_of(value), _text_of(to))
+            return compose("coalesce({}, {})", within, _is_member(to, of=value))
+        case Op.STARTS_WITH:
+            return compose("starts_with({}, {})", _text_of(value), _text_of(to))
+        case Op.ENDS_WITH:
+            end = _text_of(to)
+            return compose("right({}, length({})) = {}", _text_of(value), end, end)
+        case Op.BEFORE | Op.AFTER:
+            return compose(f"{{}} {_SIGNS[op]} {{}}", _instant_in(value), _instant_in(to))
+        case _:
+            return compose("nullif({}, 'null') = ({})", value, to)
+
+
+def _in_order(sign: str, value: Fragment, to: Fragment) -> Fragment:
+    texts = compose(f'{{}} COLLATE "C" {sign} {{}}', _text_of(value), _text_of(to))
+    return compose(
+        "coalesce(jsonb_typeof({}) = 'number' AND jsonb_typeof({}) = 'number'"
+        f" AND ({{}}) {sign} ({{}}), false) OR {{}}",
+        value, to, value, to, texts,
+    )  # fmt: skip
+
+
+def _is_member(value: Fragment, *, of: Fragment) -> Fragment:
+    """Whether the value is in the list; NULL if that is no list."""
+    return compose(
+        "CASE jsonb_typeof({}) WHEN 'array' THEN"
+        " EXISTS (SELECT FROM jsonb_array_elements({}) AS listed (item) WHERE item = nullif({}, 'null')) END",
+        of, of, value,
+    )  # fmt: skip
 
 
 def _ordered(sign: str, value: Fragment, operand: Any) -> Fragment:
@@ -117,14 +162,15 @@ def _contains(value: Fragment, operand: Any) -> Fragment:
     return compose("coalesce(strpos({}, {}) > 0, {})", _text_of(value), _text(operand), member)
 
 
-def _of_instants(sign: str, value: Fragment, operand: datetime) -> Fragment:
-    return compose(
-        # OFFSET keeps the planner from inlining the text wherever it is used.
-        f"(SELECT {{}} {sign} {{}} FROM (SELECT {{}} OFFSET 0) AS found (text))",
-        _INSTANT,
-        Fragment("%s::timestamptz", [operand.isoformat()]),
-        _text_of(value),
-    )
+def _instant_in(value: Fragment) -> Fragment:
+    """The instant that a jsonb value is; NULL if it is none. OFFSET keeps the planner from inlining the text."""
+    return compose("(SELECT {} FROM (SELECT {} OFFSET 0) AS found (text))", _INSTANT, _text_of(value))
+
+
+def _instant(operand: datetime | FromNow, columns: Columns) -> Fragment:
+    if isinstance(operand, FromNow):
+        return Fragment(f"({columns.now} + %s::interval)", [operand.offset])
+    return Fragment("%s::timestamptz", [operand.isoformat()])
 
 
 def _text_of(value: Fragment) -> Fragment:

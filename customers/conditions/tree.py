@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from customers.conditions.fields import Field, parse_field
-from customers.conditions.operands import Op, parse_operand, refuse_templates
+from customers.conditions.fields import Field, Root, parse_field
+from customers.conditions.operands import Op, as_stored, parse_operand, refuse_what_never_holds
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
 
@@ -40,11 +40,19 @@ class Not:
 
 @dataclass(frozen=True)
 class FieldTest:
-    """`operand` is JSON; for `in` a list of it, for `before` and `after` a datetime, for `exists` None."""
+    """`operand` is JSON; for `in` a list of it, for `before` and `after` a datetime or FromNow, for `exists` None.
+
+    With `to`, it is a Field, whose value is looked up like that of `field`.
+    """
 
     field: Field
     op: Op
     operand: Any = None
+
+    @property
+    def fields(self) -> list[Field]:
+        """All that it looks up."""
+        return [self.field, self.operand] if isinstance(self.operand, Field) else [self.field]
 
 
 Condition = AllOf | AnyOf | Not | FieldTest
@@ -55,14 +63,23 @@ def parse_condition(value: object, *, roots: Collection[str], place: str = "", s
 
     `roots` are the first names of fields that are known where the condition is used (see `Root`); `place` says where
     that is, at the beginning of an error's message. A `stored` one was saved before, and need not keep to rules that
-    came later: that no value is a template. Raises InvalidCondition.
+    came later: that no value is one that never holds. Raises InvalidCondition.
     """
     part = Part(value, place, InvalidCondition)
     condition = _parse(part, _Rules(roots, stored), depth=1)
-    tests = _count_tests(condition)
+    tests = len(tests_of(condition))
     if tests > MAX_TESTS:
         part.refuse(f"holds {tests} tests; its maximum is {MAX_TESTS}.")
     return condition
+
+
+def warnings_about(value: object, *, roots: Collection[str], place: str) -> list[Refusal]:
+    """Why a stored condition would be refused if it were written anew: rules that came later than it."""
+    try:
+        parse_condition(value, roots=roots, place=place)
+    except InvalidCondition as invalid:
+        return invalid.all_found()
+    return []
 
 
 class _Rules(NamedTuple):
@@ -106,21 +123,32 @@ def _parse_test(part: Part, rules: _Rules) -> Condition:
     if name not in _OPS:
         written.refuse(f"is {name!r}, which is none of {', '.join(_OPS)}.")
     op = _NEGATIONS.get(name) or Op(name)
+    operand: Any = None
+    beside = [] if op is Op.EXISTS else ["to"] if "to" in part.members() else ["value"]
     with Reading() as read:
-        parts = part.fields(required=["field", "op"] if op is Op.EXISTS else ["field", "op", "value"], reading=read)
+        parts = part.fields(required=["field", "op", *beside], reading=read)
         field = read(lambda: parse_field(parts["field"], roots=rules.roots))
-        operand = None if op is Op.EXISTS else read(lambda: parse_operand(parts["value"], op))
-        if op is not Op.EXISTS and not rules.stored:
-            read(lambda: refuse_templates(parts["value"]))
-    test = FieldTest(field, op, operand)
+        if beside == ["to"]:
+            operand = read(lambda: parse_field(parts["to"], roots=rules.roots))
+        elif beside:
+            operand = read(lambda: parse_operand(parts["value"], op))
+            if not rules.stored:
+                read(lambda: refuse_what_never_holds(parts["value"], op))
+    test = FieldTest(field, op, as_stored(operand, op, field.identifier))
     return Not(test) if name in _NEGATIONS else test
 
 
-def _count_tests(condition: Condition) -> int:
+def tests_of(condition: Condition) -> list[FieldTest]:
+    """All tests of the condition."""
     match condition:
         case AllOf(conditions) | AnyOf(conditions):
-            return sum(map(_count_tests, conditions))
+            return [test for inner in conditions for test in tests_of(inner)]
         case Not(inner):
-            return _count_tests(inner)
+            return tests_of(inner)
         case FieldTest():
-            return 1
+            return [condition]
+
+
+def roots_of(condition: Condition) -> set[Root]:
+    """What its tests look at."""
+    return {field.root for test in tests_of(condition) for field in test.fields}

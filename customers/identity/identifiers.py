@@ -1,16 +1,13 @@
 """Identifiers in their stored form, and how they lead to a customer."""
 
-import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import phonenumbers
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-from customers.identifier_rules import LONGEST, SPELLINGS, comparable_email, one_spelling
+from customers.identifier_rules import LONGEST, SPELLINGS, comparable_email, one_spelling, stored_phone
 from customers.identity.aliases import behind
 from customers.identity.claims import claims_left, dropped_claims
 from customers.models import Customer
@@ -79,37 +76,6 @@ def stored_email(email: str) -> str:
     except ValidationError:
         raise InvalidRequest("email must be an e-mail address.") from None
     return address
-
-
-_INVISIBLE = "Cf"  # direction marks and the like, which are copied along from address books
-# A + and the characters of a number; the library would also find one amid words, and drop an extension.
-_INTERNATIONAL = re.compile(
-    r"(?i:tel:)?[\s(\uff08\[]*[+\uff0b]"
-    r"[\d\s().\-/\[\]\u2010-\u2015\u2212\u30fc\uff08\uff09\uff0d-\uff0f\uff3b\uff3d]+"
-)
-
-
-def stored_phone(phone: str) -> str:
-    """E.164 if the text is an international number, else the text itself, trimmed.
-
-    E.164 has no extensions: a number with one is kept as sent, or all people behind one switchboard would become one.
-    So is a number whose E.164 would be read as another number (`+49 00 170 …`, with its trunk prefix twice): a customer
-    must be found by the number that is shown.
-    """
-    text = one_spelling(phone.strip())
-    number_alone = "".join(letter for letter in text if unicodedata.category(letter) != _INVISIBLE)
-    if not _INTERNATIONAL.fullmatch(number_alone):
-        return text
-    try:
-        number = _e164(number_alone)
-        return number if _e164(number) == number else text
-    except phonenumbers.NumberParseException:
-        return text
-
-
-def _e164(number: str) -> str:
-    """Raises NumberParseException if it is no number."""
-    return phonenumbers.format_number(phonenumbers.parse(number, None), phonenumbers.PhoneNumberFormat.E164)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,7 +92,16 @@ class Part:
 
     def refuse(self, reason: str) -> Never:
         """Raises the refusal with a message that begins with the place."""
-        raise self.refusal(f"{self.place or 'The value'} {reason}")
+        raise self._refused(f"{self.place or 'The value'} {reason}", self.place)
+
+    def refuse_for(self, refusal: Refusal) -> Never:
+        """Raises what somebody else has found in this part, with the places in it, as the document's own refusal."""
+        raise one_of(self._refused(found.message, found.place) for found in refusal.all_found()) from None
+
+    def _refused(self, message: str, place: str) -> Refusal:
+        refused = self.refusal(message)
+        refused.place = place
+        return refused
 
     def refuse_type(self, expected: str) -> Never:
         """Raises the refusal for a wrong type; `expected` is the right one, such as "a string"."""

@@ -1,3 +1,3 @@
-"""What staff may save: authoring.py, the one way to save a journey, with warnings.py; keeping.py and opening.py, what
-else is done with one; listening.py, which of them listen to an event.
+"""What staff may save: authoring.py, the one way to save a journey, with conditions.py and warnings.py; keeping.py and
+opening.py, what else is done with one; listening.py, which of them listen to an event.
 """

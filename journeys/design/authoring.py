@@ -8,7 +8,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from customers.conditions import Root, parse_condition
 from engage.audit.facts import Facts, facts_of
 from engage.audit.recording import record, saved
 from engage.errors import Refusal
@@ -17,6 +16,7 @@ from engage.json.documents import one_of
 from engage.json.key_order import KeyOrder, key_order_of
 from engage.models import Workspace
 from journeys.connections.known import KnownInWorkspace
+from journeys.design.conditions import check_entry_conditions, check_event_where
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
@@ -271,24 +271,9 @@ def _check_trigger(journey: Journey) -> None:
 
 
 def _check_event_where(journey: Journey, *, stored: bool) -> None:
-    if journey.event_where is None:
-        return
-    if journey.trigger_type == Journey.TriggerType.API:
+    if journey.event_where is not None and journey.trigger_type == Journey.TriggerType.API:
         raise InvalidJourney("event_where", "where must be null where the trigger is api.")
-    parse_condition(journey.event_where, roots={Root.EVENT}, place="where", stored=stored)
-
-
-_ENTRY_ROOTS = {
-    Journey.TriggerType.API: {Root.CUSTOMER, Root.API},
-    Journey.TriggerType.EVENT: {Root.CUSTOMER, Root.API, Root.EVENT},
-}
-
-
-def check_entry_conditions(conditions: object, *, trigger_type: str, stored: bool = False) -> None:
-    """Raises InvalidCondition, which names the place, unless a journey of this type may have these (None: none)."""
-    if conditions is not None:
-        roots = _ENTRY_ROOTS[Journey.TriggerType(trigger_type)]
-        parse_condition(conditions, roots=roots, place="entryConditions", stored=stored)
+    check_event_where(journey, stored=stored)
 
 
 def _require_callable(target: Target) -> None:

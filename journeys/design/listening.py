@@ -72,7 +72,7 @@ def _is_of_others(where: Any, message_id: str) -> bool:
     """Whether the condition lets in events of other messages alone."""
     if not isinstance(where, dict):
         return False
-    if where.get("field") == _MESSAGE and where.get("op") in _NARROWING:
+    if where.get("field") == _MESSAGE and where.get("op") in _NARROWING and "value" in where:
         return not _names(where, message_id)
     return any(_is_of_others(part, message_id) for part in where.get("all", []))
 

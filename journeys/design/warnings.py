@@ -3,6 +3,7 @@
 It is told wherever a definition is saved, checked or shown. A new kind is one more function in _CHECKS.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,8 +11,13 @@ from functools import cached_property
 from typing import Annotated, ClassVar
 
 from engage.errors import Refusal
+from journeys.design.conditions import check_entry_conditions, check_event_where
 from journeys.models import Journey
 from journeys.steps.course import Course, parse_course
+from journeys.steps.definition import parse_steps
+from journeys.steps.exit_rules import parse_exit_rules
+
+_STEP = re.compile(r"steps\[([0-9]+)\]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +31,15 @@ class DefinitionWarning:
     step_id: str | None = field(default=None, metadata={"hidden": True})  # from the API
 
 
+def in_words(warning: DefinitionWarning) -> str:
+    return f"{warning.place}: {warning.message}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Definition:
     journey: Journey
+    steps: object
+    exit_on: object
     course: Course
 
     @cached_property
@@ -41,7 +53,7 @@ class _Definition:
 def warnings_of(journey: Journey, *, steps: object, exit_on: object) -> list[DefinitionWarning]:
     """The warnings about a journey with these steps and exit rules, in order; none if they cannot be read at all."""
     with suppress(Refusal):
-        definition = _Definition(journey=journey, course=parse_course(steps, exit_on))
+        definition = _Definition(journey=journey, steps=steps, exit_on=exit_on, course=parse_course(steps, exit_on))
         return [warning for check in _CHECKS for warning in check(definition)]
     return []
 
@@ -61,4 +73,24 @@ def _unreachable_steps(definition: _Definition) -> Iterator[DefinitionWarning]:
             yield definition.at_step(step_id, message)
 
 
-_CHECKS: tuple[Callable[[_Definition], Iterator[DefinitionWarning]], ...] = (_unreachable_steps,)
+def _broken_rules(definition: _Definition) -> Iterator[DefinitionWarning]:
+    """What was saved before a rule came that refuses it: it goes on, and could not be saved anew."""
+    journey = definition.journey
+    reads: tuple[Callable[[], object], ...] = (
+        lambda: check_event_where(journey),
+        lambda: check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type),
+        lambda: parse_steps(definition.steps),
+        lambda: parse_exit_rules(definition.exit_on),
+    )
+    ids = list(definition.course.steps)
+    for read in reads:
+        try:
+            read()
+        except Refusal as refusal:
+            for found in refusal.all_found():
+                step = _STEP.match(found.place)
+                step_id = ids[int(step.group(1))] if step else None
+                yield DefinitionWarning(place=found.place, message=found.remark, step_id=step_id)
+
+
+_CHECKS: tuple[Callable[[_Definition], Iterator[DefinitionWarning]], ...] = (_unreachable_steps, _broken_rules)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from customers.models import BRIDGE_SOURCES
 from engage.database.sql import Rows, Statement
 from journeys.steps.context import EarlyEvent
-from journeys.steps.events import EventPattern
+from journeys.steps.events import EventPattern, Known
 from journeys.steps.track_event import MAX_LINKS
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -21,11 +21,15 @@ _PAGE = 10  # events have up to 64 KiB of properties, and a chunk has 500 listen
 
 @dataclass(frozen=True, kw_only=True)
 class Listener:
-    """Would have heard the customer's events of these patterns that were recorded after the serial `after`."""
+    """Would have heard the customer's events of these patterns that were recorded after the serial `after`.
+
+    `known` is what its enrollment knows, as for `EventPattern.matches`.
+    """
 
     customer_id: str
     after: int
     patterns: Sequence[EventPattern]
+    known: Known
 
     def hears(self, event: EarlyEvent) -> bool:
         """Whether one of the patterns matches the event."""
@@ -34,7 +38,7 @@ class Listener:
         if not asked or any(pattern.where is None for pattern in asked):
             return bool(asked)
         occurrence = event.occurrence()
-        return any(pattern.matches(occurrence, from_bridge=from_bridge) for pattern in asked)
+        return any(pattern.matches(occurrence, from_bridge=from_bridge, known=self.known) for pattern in asked)
 
     @property
     def counts_bridge_events(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from customers.events import NewEvent
 from engage.database.object_ids import new_object_id
@@ -19,7 +20,7 @@ from journeys.entering.inserts import QUEUE_EACH
 from journeys.job_ids import job_id
 from journeys.models import CHUNK_SIZE, Chunk, EnrollmentJob
 from journeys.steps.context import Occurrence
-from journeys.steps.events import EventPattern, stored_pattern
+from journeys.steps.events import EventPattern, nothing_known, stored_pattern
 
 _A_FEW = 10  # entries of one workspace
 
@@ -43,12 +44,12 @@ def queue_entries(events: Sequence[NewEvent], *, may_queue: Callable[[int], bool
 
     Asks `may_queue` how many it may: all of them or none. Must run in a transaction, with the customers' rows locked.
     """
-    starts = _starts(events)
+    starts, known = _starts(events), nothing_known(timezone.now())
     entries = [
         EventEntry(event=event, journey_id=journey_id)
         for event in events
         for journey_id, pattern in starts.get((event.workspace_id, event.name), ())
-        if pattern.matches(occurrence_of(event), from_bridge=event.source.is_bridge)
+        if pattern.matches(occurrence_of(event), from_bridge=event.source.is_bridge, known=known)
     ]
     return _queue(entries) if entries and may_queue(len(entries)) else []
 

@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from customers.conditions import (
     Columns,
     Condition,
+    Field,
     FieldTest,
     Findings,
     Root,
     compile_condition,
     parse_condition,
+    tests_of,
     why_not,
 )
-from customers.conditions.explain import LONGEST_VALUE, cut, tests_of
+from customers.conditions.explain import LONGEST_VALUE, cut
 from customers.conditions.sql import compile_value
 from engage.database.fragment import Fragment, compose
 from engage.database.sql import Statement
@@ -69,7 +71,7 @@ def _condition(journey: EnteredJourney) -> Condition:
     return parse_condition(journey.conditions, roots=list(Root), place="entryConditions", stored=True)
 
 
-# What each test came to, and its value. The ids are compared in a hashed subquery: there may be thousands.
+# What each test came to, and the fields' values. The ids are compared in a hashed subquery: there may be thousands.
 _FINDINGS = Statement("""
 SELECT job.id, ARRAY[{held}], ARRAY[{shown}]
 FROM ({relation}) AS job
@@ -101,9 +103,10 @@ def why_conditions_fail(
 def _reasons(relation: Fragment, journey: EnteredJourney, job_ids: Sequence[int]) -> dict[int, list[str]]:
     condition = _condition(journey)
     tests = tests_of(condition)
+    fields = list(dict.fromkeys(field for test in tests for field in test.fields))
     found = _FINDINGS.rows(
         held=_joined([compile_condition(test, columns=_COLUMNS) for test in tests]),
-        shown=_joined([_shown(compile_value(test.field, columns=_COLUMNS)) for test in tests]),
+        shown=_joined([_shown(compile_value(field, columns=_COLUMNS)) for field in fields]),
         relation=relation,
         job_ids=job_ids,
     )
@@ -111,18 +114,17 @@ def _reasons(relation: Fragment, journey: EnteredJourney, job_ids: Sequence[int]
     return {
         job_id: reasons
         for job_id, held, values in found
-        if (reasons := why_not(condition, _findings(places, held, values)))
+        if (reasons := why_not(condition, _findings(places, held, dict(zip(fields, values, strict=True)))))
     }
 
 
-def _findings(places: Mapping[int, int], held: Sequence[bool], values: Sequence[str | None]) -> Findings:
+def _findings(places: Mapping[int, int], held: Sequence[bool], values: Mapping[Field, str | None]) -> Findings:
     """`places` are those of the tests, by their identity."""
 
-    def value(test: FieldTest) -> str | None:
-        text = values[places[id(test)]]
-        return None if text is None else cut(text)
+    def holds(test: FieldTest) -> bool:
+        return held[places[id(test)]]
 
-    return Findings(holds=lambda test: held[places[id(test)]], value=value)
+    return Findings(holds=holds, value=lambda field: None if (text := values[field]) is None else cut(text))
 
 
 def _joined(parts: Sequence[Fragment]) -> Fragment:

@@ -9,14 +9,18 @@
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from django.utils import timezone
+
 from engage.database.fragment import Fragment
 from engage.database.object_ids import new_object_ids
 from journeys.enrollments.early_events import Listener, earliest_events
+from journeys.enrollments.knowledge import known_at_entry
 from journeys.enrollments.transitions import EnrollmentExit
 from journeys.entering.entry_conditions import failing_conditions, why_conditions_fail
 from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
 from journeys.entry_rules import Decision, History, Verdict, decide
 from journeys.models import Enrollment
+from journeys.steps.events import nothing_known
 from journeys.steps.exit_rules import ended_by
 
 _REPLACED = "Replaced by a new entry."
@@ -146,11 +150,25 @@ def _early_exits(jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourn
     An event that ends the journey counts from the moment the job was queued, so nobody who left meanwhile gets a step
     of it. A job that an event queued counts the events that were recorded after that one, also those of the same call.
 
-    One statement if one of the journeys may be ended by events, otherwise none.
+    One statement if one of the journeys may be ended by events, otherwise none; two more if such an event is compared
+    with what the enrollments know.
     """
+    now = timezone.now()
+    asking = {job.id: job for job in jobs if job.serial is not None and journeys[job.journey_id].exit_patterns}
+    beyond = {
+        job.id: (job.customer_id, job.trigger_id)
+        for job in asking.values()
+        if any(pattern.looks_beyond for pattern in journeys[job.journey_id].exit_patterns)
+    }
+    known = known_at_entry(beyond, now=now) if beyond else {}
     listeners = {
-        job.id: Listener(customer_id=job.customer_id, after=job.serial, patterns=patterns)
-        for job in jobs
-        if job.serial is not None and (patterns := journeys[job.journey_id].exit_patterns)
+        job.id: Listener(
+            customer_id=job.customer_id,
+            after=job.serial,
+            patterns=journeys[job.journey_id].exit_patterns,
+            known=known.get(job.id) or nothing_known(now),
+        )
+        for job in asking.values()
+        if job.serial is not None
     }
     return {job_id: ended_by(event.name) for job_id, event in earliest_events(listeners).items()}

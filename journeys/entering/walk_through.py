@@ -17,7 +17,7 @@ from engage.errors import Refusal
 from journeys.entering.dry_runs import Tried, rehearse_journey, try_customers
 from journeys.models import Journey
 from journeys.steps.context import Occurrence
-from journeys.steps.events import stored_pattern
+from journeys.steps.events import nothing_known, stored_pattern
 from journeys.steps.rehearsal import Rehearsal
 
 
@@ -68,15 +68,15 @@ def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, 
     )
     return WalkThrough(
         journey=journey,
-        why_not_started=_why_not_started(journey, event) if event else None,
+        why_not_started=_why_not_started(journey, event, now) if event else None,
         tried=tried,
         rehearsal=rehearse_journey(journey=journey, customer=customer, payload=payload, now=now, event=event),
     )
 
 
-def _why_not_started(journey: Journey, event: Occurrence) -> str | None:
+def _why_not_started(journey: Journey, event: Occurrence, now: datetime) -> str | None:
     pattern = stored_pattern(name=journey.event_name, where=journey.event_where, from_bridge=journey.event_from_bridge)
-    if pattern.matches(event, from_bridge=False):
+    if pattern.matches(event, from_bridge=False, known=nothing_known(now)):
         return None
     return f"An event {event.name!r} with these properties does not start the journey: its `where` does not hold."
 

@@ -140,11 +140,11 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> Se
     return SeededWorkspace(
         workspace=workspace,
         customers=customers,
-        segments=segments,
+        segments=segments.ids,
         variables=variables,
         journeys=seeded.ids,
         stay_closed=seeded.stay_closed,
-        warnings=seeded.warnings,
+        warnings=[*segments.warnings, *seeded.warnings],
         others={name: section.seed(workspace, seed.others[name]) for name, section in SECTIONS.items()},
         apps=seed_apps(workspace=workspace, apps=seed.apps),
         api_keys=seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys),

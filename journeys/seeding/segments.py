@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from customers.audience.segments import check_segment_conditions
+from customers.audience.segments import check_segment_conditions, segment_warnings
 from customers.conditions import InvalidCondition
 from customers.identifier_rules import one_spelling
 from customers.models import Customer, Segment
@@ -14,6 +14,7 @@ from engage.database.sql import Rows, Statement
 from engage.json.compact import same_json
 from engage.json.documents import Part
 from engage.models import Workspace
+from journeys.design.warnings import DefinitionWarning
 from journeys.seeding.reading import InvalidSeed, refuse_duplicates, store, text_for
 
 # Whoever is put in or taken out is kept from being erased until the seeding ends, and before it changes a membership:
@@ -46,6 +47,14 @@ _PUT_IN = Statement(
 """,
     wanted=_WANTED,
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeededSegments:
+    """Each segment's id by its key, and the warnings about conditions, with their places in the file."""
+
+    ids: Mapping[str, str]
+    warnings: Sequence[DefinitionWarning]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +112,8 @@ def seed_segments(
     stored: Mapping[str, Segment],
     customers: Mapping[str, str],
     now: datetime,
-) -> dict[str, str]:
-    """Creates missing segments and updates those that differ; returns each one's id by its key.
+) -> SeededSegments:
+    """Creates missing segments and updates those that differ.
 
     `stored` are those that `lock_segments` has locked. If members are given, they replace the segment's members.
     `customers` maps the names of the file's customers to their ids; other names are external ids. Raises InvalidSeed
@@ -124,7 +133,15 @@ def seed_segments(
     store(rows, fields=["name", "conditions", "updated_at"], before=before, named="key")
     ids = {row.key: row.id for row in rows}
     _seed_members(workspace, {ids[one.key]: one.members for one in segments if one.members is not None}, customers)
-    return ids
+    return SeededSegments(
+        ids=ids,
+        warnings=[
+            DefinitionWarning(place=one.place, message=one.remark)
+            for segment, row in zip(segments, rows, strict=True)
+            if segment.conditions
+            for one in segment_warnings(row, place=segment.conditions.place)
+        ],
+    )
 
 
 def _seed_members(workspace: Workspace, members: Mapping[str, Sequence[Part]], customers: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -22,6 +22,17 @@ class Occurrence:
     properties: Mapping[str, Any]
     message: str | None = None
     verified: bool | None = None
+
+
+def with_event(known: Facts, event: Occurrence) -> Facts:
+    """What is known, and this event."""
+    return replace(
+        known,
+        event_name=event.name,
+        event_properties=event.properties,
+        event_message=event.message,
+        event_verified=event.verified,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +81,10 @@ class StepContext:
     def facts(self) -> Facts:
         """What conditions may refer to."""
         if self.event is None:
-            return Facts(customer=self.customer, payload=self.payload)
+            return Facts(customer=self.customer, now=self.now, payload=self.payload)
         return Facts(
             customer=self.customer,
+            now=self.now,
             payload=self.payload,
             event_name=self.event.name,
             event_properties=self.event.properties,

@@ -55,7 +55,7 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
         if isinstance(result, Ended):
             return Walk(step_records=tuple(step_records), stop=result)
         step_records.append(result.step_record)
-        then = _exit_by_its_event(course, result) or result.then
+        then = _exit_by_its_event(course, context, result) or result.then
         if not isinstance(then, GoTo):
             return Walk(step_records=tuple(step_records), stop=then)
         if then.step_id is None:
@@ -86,11 +86,11 @@ def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) ->
     raise ValueError(f"A step of type {step.type} is over when it has begun: nothing can resume it.")
 
 
-def _exit_by_its_event(course: Course, result: StepResult) -> Stop | None:
+def _exit_by_its_event(course: Course, context: StepContext, result: StepResult) -> Stop | None:
     """The end, if the step tracked an event that ends its own enrollment."""
     tracked = result.step_record.tracked
     if tracked is None or not tracked.reacts:
         return None
     event = Occurrence(name=tracked.name, properties=tracked.properties)
-    reason = course.exit_rules.matching(event, from_bridge=False)
+    reason = course.exit_rules.matching(event, from_bridge=False, known=context.facts)
     return Ended(step_id=result.step_record.step_id, exited=True, reason=reason) if reason else None

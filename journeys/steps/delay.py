@@ -10,9 +10,9 @@ from typing import ClassVar, Self
 
 from customers.conditions.instants import parse_instant
 from engage.json.documents import Part, Reading
+from engage.json.durations import LONGEST, InvalidDuration, duration_in_words, parse_duration
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
-from journeys.steps.durations import LONGEST, InvalidDuration, duration_in_words, parse_duration
 from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, Resumption, State, StepFailed, StepResult, Wait, in_words, step_record
 from journeys.steps.templated import TemplatedText, read_text, render_text

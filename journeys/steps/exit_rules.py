@@ -12,7 +12,7 @@ from customers.conditions import Condition, Facts, Root, evaluate
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
 from journeys.steps.context import Occurrence
-from journeys.steps.events import EventPattern, read_condition, read_pattern
+from journeys.steps.events import EventPattern, Known, read_condition, read_pattern
 
 MAX_RULES = 20
 
@@ -35,9 +35,9 @@ class ExitRules:
         """The distinct names of the events that may end it, sorted."""
         return tuple(sorted({pattern.name for pattern in self.events}))
 
-    def matching(self, event: Occurrence, *, from_bridge: bool) -> str | None:
-        """Why this event ends the enrollment; None if it does not."""
-        if any(pattern.matches(event, from_bridge=from_bridge) for pattern in self.events):
+    def matching(self, event: Occurrence, *, from_bridge: bool, known: Known) -> str | None:
+        """Why this event ends the enrollment, which knows this; None if it does not."""
+        if any(pattern.matches(event, from_bridge=from_bridge, known=known) for pattern in self.events):
             return ended_by(event.name)
         return None
 

@@ -13,9 +13,9 @@ from datetime import timedelta
 from typing import ClassVar, Self
 
 from engage.json.documents import Part, Reading
+from engage.json.durations import duration_in_words
 from journeys.steps.context import StepContext
 from journeys.steps.delay import LEAST_WAIT, read_duration
-from journeys.steps.durations import duration_in_words
 from journeys.steps.events import EventPattern, read_pattern
 from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import (

@@ -11,14 +11,14 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from customers.conditions import CustomerFacts
 from engage.database.sql import Rows, Statement
 from journeys.enrollments.early_events import Listener
+from journeys.enrollments.knowledge import customer_facts, last_event, parsed_payload, payloads_of
 from journeys.enrollments.transitions import CLAIMED, STILL_CLAIMED, ClaimedEnrollment
 from journeys.models import WebhookDelivery
-from journeys.steps.context import EarlyEvent, Occurrence, StepContext
+from journeys.steps.context import EarlyEvent, StepContext
 from journeys.steps.course import Course
-from journeys.steps.events import EventPattern
+from journeys.steps.events import EventPattern, nothing_known
 from journeys.steps.results import Answered, Arrival, First, Heard, TimedOut, Walk
 from journeys.steps.surroundings import NOTHING, Surroundings
 from journeys.steps.wait_for_event import WaitForEvent
@@ -59,16 +59,9 @@ class Position:
             journey_id=row["journey_id"],
             journey_name=row["journey_name"],
             enrollment_id=self.claimed.id,
-            customer=CustomerFacts(
-                id=row["customer_id"],
-                external_id=row["external_id"],
-                email=row["email"],
-                phone=row["phone"],
-                user_id=row["user_id"],
-                attributes=json.loads(row["attributes"]),
-            ),
-            payload=_parsed(self._payload),
-            event=_occurrence(row),
+            customer=customer_facts(row, json.loads(row["attributes"])),
+            payload=parsed_payload(self._payload),
+            event=last_event(row),
             chain=self.chain,
             now=self.now,
             early=early,
@@ -80,7 +73,8 @@ class Position:
         pattern = self._awaited_ahead(course)
         if pattern is None or self.came_with is None:
             return None
-        return Listener(customer_id=self.customer_id, after=self.came_with, patterns=[pattern])
+        known = (lambda: self.context().facts()) if pattern.looks_beyond else nothing_known(self.now)
+        return Listener(customer_id=self.customer_id, after=self.came_with, patterns=[pattern], known=known)
 
     def _awaited_ahead(self, course: Course) -> EventPattern | None:
         """What its own step awaits, or the one to which the event that has ended its wait leads."""
@@ -144,7 +138,6 @@ ORDER BY claimed.place
     claimed=Rows("claimed", CLAIMED, place="place"),
     still_claimed=STILL_CLAIMED,
 )
-_PAYLOADS = Statement("SELECT id, payload, serial FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])")
 
 
 def load_positions(claimed: Sequence[ClaimedEnrollment]) -> list[Position]:
@@ -153,28 +146,15 @@ def load_positions(claimed: Sequence[ClaimedEnrollment]) -> list[Position]:
     Their customers must be locked.
     """
     rows = _READ.records(claimed=[one.key for one in claimed])
-    triggers = _triggers({row["trigger_id"] for row in rows})
+    triggers = payloads_of({row["trigger_id"] for row in rows})
     by_id = {one.id: one for one in claimed}
     return [_position(by_id[row["id"]], row, *triggers[row["trigger_id"]]) for row in rows]
-
-
-def _triggers(trigger_ids: set[str]) -> dict[str, tuple[str, int | None]]:
-    """The payload and the serial of each, once, however many enrollments its call led to."""
-    found = _PAYLOADS.rows(trigger_ids=list(trigger_ids))
-    return {trigger_id: (payload, serial) for trigger_id, payload, serial in found}
 
 
 @lru_cache(maxsize=1)
 def _instant(text: str) -> datetime:
     """Cached, because it is the same for all of a batch."""
     return datetime.fromisoformat(text)
-
-
-@lru_cache(maxsize=8)
-def _parsed(payload: str) -> dict[str, Any]:
-    """Cached, because the enrollments of a call for many share its payload."""
-    parsed: dict[str, Any] = json.loads(payload)
-    return parsed
 
 
 def _position(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, queued: int | None) -> Position:
@@ -195,17 +175,6 @@ def _position(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, que
         now=_instant(row["now"]),
         _row=row,
         _payload=payload,
-    )
-
-
-def _occurrence(row: dict[str, Any]) -> Occurrence | None:
-    if row["event_name"] is None:
-        return None
-    return Occurrence(
-        name=row["event_name"],
-        properties=json.loads(row["event_properties"]),
-        message=row["event_message"],
-        verified=row["event_verified"],
     )
 
 

@@ -6,17 +6,20 @@ An enrollment or a wait that begins later looks back for what it missed (enrollm
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
+from django.utils import timezone
 
 from customers.events import NewEvent, record_events
 from engage.database.sql import Fragment, Statement, Template
 from journeys.due import Due
+from journeys.enrollments.knowledge import known_to
 from journeys.enrollments.revisions import Courses, courses_of
 from journeys.enrollments.transitions import EnrollmentExit, end_waits, exit_enrollments
 from journeys.entering.by_event import occurrence_of, queue_entries, starts_nothing
 from journeys.steps.course import Course
+from journeys.steps.events import EventPattern, Known, nothing_known
 from journeys.steps.track_event import MAX_LINKS
 
 log = structlog.get_logger(__name__)
@@ -31,6 +34,18 @@ class _ActiveEnrollment:
     course: Course
     step_id: str
     awaits: str
+    known: Known
+
+    @property
+    def awaited(self) -> EventPattern | None:
+        """What it waits for at this moment."""
+        step = self.course.steps.get(self.step_id) if self.awaits else None
+        return None if step is None else step.awaited
+
+    def looks_beyond(self, names: Collection[str]) -> bool:
+        """Whether it compares an event of these names with what it knows."""
+        patterns = [*self.course.exit_rules.events, *filter(None, [self.awaited])]
+        return any(pattern.looks_beyond and pattern.name in names for pattern in patterns)
 
 
 @dataclass
@@ -89,18 +104,22 @@ def _active_enrollments(events: Sequence[NewEvent]) -> list[_ActiveEnrollment]:
     """The active enrollments of the events' customers that may react to events of these names."""
     customers, names = list({event.customer_id for event in events}), list({event.name for event in events})
     rows = _ACTIVE_ENROLLMENTS.records(customers=customers, names=names)
-    courses = courses_of({row["revision_id"] for row in rows})
-    return [
+    courses, now = courses_of({row["revision_id"] for row in rows}), timezone.now()
+    active = [
         _ActiveEnrollment(
             id=row["id"],
             customer_id=row["customer_id"],
             course=course,
             step_id=row["step_id"],
             awaits=row["awaits_event"],
+            known=nothing_known(now),
         )
         for row in rows
         if (course := _course(row["revision_id"], courses)) is not None
     ]
+    beyond = [one.id for one in active if one.looks_beyond(names)]
+    known = known_to(beyond, now=now) if beyond else {}
+    return [replace(one, known=known[one.id]) if one.id in known else one for one in active] if known else active
 
 
 def _course(revision_id: int, courses: Courses) -> Course | None:
@@ -125,15 +144,9 @@ def _effects(events: Sequence[NewEvent], inside: Sequence[_ActiveEnrollment]) ->
 
 def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> None:
     """The first event that ends an enrollment ends it; the first one that it waits for moves it."""
-    reason = inside.course.exit_rules.matching(occurrence_of(event), from_bridge=event.source.is_bridge)
+    occurrence, from_bridge = occurrence_of(event), event.source.is_bridge
+    reason = inside.course.exit_rules.matching(occurrence, from_bridge=from_bridge, known=inside.known)
     if reason is not None:
         effects.exits.setdefault(inside.id, EnrollmentExit(enrollment_id=inside.id, reason=reason))
-    elif inside.awaits and _is_awaited(event, inside):
+    elif inside.awaited and inside.awaited.matches(occurrence, from_bridge=from_bridge, known=inside.known):
         effects.moves.setdefault(inside.id, event)
-
-
-def _is_awaited(event: NewEvent, inside: _ActiveEnrollment) -> bool:
-    step = inside.course.steps.get(inside.step_id)
-    if step is None or step.awaited is None:
-        return False
-    return step.awaited.matches(occurrence_of(event), from_bridge=event.source.is_bridge)

@@ -60,6 +60,6 @@ def test_the_steps_that_are_shown_are_a_journey(subtests: pytest.Subtests) -> No
 def test_the_conditions_and_exits_that_are_shown_are_such() -> None:
     for operation in (*OPERATIONS, *COMBINATIONS):
         for op in operation.ops:
-            example = {**operation.example, "op": op} if "op" in operation.example else operation.example
+            example = {**operation.example, "op": op} if operation in OPERATIONS else operation.example
             parse_condition(example, roots={Root.CUSTOMER})
     assert parse_exit_rules(list(EXITS)).event_names == ("bought",)

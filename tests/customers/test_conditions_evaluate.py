@@ -1,6 +1,7 @@
 """What each operation of a condition means, as one table; the SQL is held to the same meaning elsewhere."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from customers.conditions import Facts, Root, evaluate, parse_condition
@@ -9,13 +10,14 @@ from tests.support.cases import each
 
 MISSING = object()
 TODAY = "2026-11-20"
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 def holds(test: dict[str, Any], value: Any) -> bool:
     """Whether the test holds where the attribute has this value."""
     attributes = {} if value is MISSING else {"a": value}
-    condition = parse_condition({"field": "customer.a", **test}, roots=["customer"])
-    return evaluate(condition, Facts(customer=replace(NOBODY, attributes=attributes)))
+    condition = parse_condition({"field": "customer.a", **test}, roots=["customer"], stored=True)
+    return evaluate(condition, Facts(customer=replace(NOBODY, attributes=attributes), now=NOW))
 
 
 @each(
@@ -51,6 +53,8 @@ def holds(test: dict[str, Any], value: Any) -> bool:
         ("before", TODAY, ["2026-11-19", "2026-11-19T23:59:59.999999Z", "2026-11-20T00:00+00:01"], [TODAY, "x", 0]),
         ("after", TODAY, ["2026-11-20T00:00:00.000001", "2026-11-20T00:00-00:01"], [TODAY, "2026-11-20T00:00:00Z", ""]),
         ("after", "2026-11-20T02:00+02:00", ["2026-11-20T00:01Z"], [TODAY]),
+        ("before", {"now": "-P7D"}, ["2026-11-12T23:59:59Z"], ["2026-11-13", TODAY, "x"]),
+        ("after", {"now": "PT2H"}, ["2026-11-20T02:00:01Z"], ["2026-11-20T02:00Z", TODAY]),
     ],
 )
 def test_an_operation_with_a_value(op: str, operand: Any, true_for: list[Any], false_for: list[Any]) -> None:
@@ -78,7 +82,45 @@ def test_a_missing_field_makes_every_test_false_but_the_negative_ones(op: str, m
     assert holds(test, missing) == (op in {"ne", "not_in", "not_exists"})
 
 
+@each(
+    "op, value, true_to, false_to",
+    [
+        ("eq", "a", ["a"], ["A", ["a"], 1]),
+        ("eq", 1, [1.0], ["1", True]),
+        ("ne", "a", ["b", MISSING, None], ["a"]),
+        ("gt", 2, [1, 1.5], [2, "1", True, MISSING]),
+        ("lt", "a", ["b"], ["A", 5, MISSING]),
+        ("in", "a", [["a"], ["b", "a"]], ["a", ["A"], {"a": "a"}, 1, MISSING]),
+        ("not_in", "a", [["b"], [], "a", MISSING], [["a"]]),
+        ("contains", "abc", ["b", ""], ["x", 1, ["b"], MISSING]),
+        ("contains", ["a", [1]], ["a", [1.0]], [1, [], MISSING, None]),
+        ("starts_with", "abc", ["ab", ""], ["b", 1, MISSING]),
+        ("ends_with", "abc", ["bc"], ["b", ["c"], MISSING]),
+        ("before", TODAY, ["2026-11-20T00:01"], [TODAY, "soon", 5, MISSING]),
+        ("after", TODAY, ["2026-11-19"], [TODAY, "", MISSING]),
+    ],
+)
+def test_an_operation_with_another_field(op: str, value: Any, true_to: list[Any], false_to: list[Any]) -> None:
+    def holds_to(other: Any) -> bool:
+        attributes = {"a": value} | ({} if other is MISSING else {"b": other})
+        condition = parse_condition({"field": "customer.a", "op": op, "to": "customer.b"}, roots=["customer"])
+        return evaluate(condition, Facts(customer=replace(NOBODY, attributes=attributes), now=NOW))
+
+    assert [holds_to(other) for other in true_to] == [True] * len(true_to)
+    assert [holds_to(other) for other in false_to] == [False] * len(false_to)
+
+
+@each("op, negative", [("eq", "ne"), ("in", "not_in")])
+def test_two_missing_fields_are_not_equal(op: str, negative: str) -> None:
+    def test(op: str) -> bool:
+        condition = parse_condition({"field": "customer.a", "op": op, "to": "customer.b"}, roots=["customer"])
+        return evaluate(condition, Facts(customer=NOBODY, now=NOW))
+
+    assert (test(op), test(negative)) == (False, True)
+
+
 ADA = Facts(
+    now=NOW,
     customer=replace(
         NOBODY,
         id="650000000000000000000001",
@@ -126,7 +168,7 @@ def test_a_field_has_the_value_that_it_names(field: str, value: Any) -> None:
 @each("field, value", [("customer.phone", "+49"), ("customer.user_id", "u1"), ("customer.userId", "u1")])
 def test_an_identifier_is_meant_whatever_attributes_are_called(field: str, value: str) -> None:
     others = {"phone": "+44", "user_id": "other", "userId": "other"}
-    facts = Facts(customer=replace(NOBODY, phone="+49", user_id="u1", attributes=others))
+    facts = Facts(now=NOW, customer=replace(NOBODY, phone="+49", user_id="u1", attributes=others))
     assert evaluate(parse_condition({"field": field, "op": "eq", "value": value}, roots=list(Root)), facts)
 
 

@@ -1,16 +1,28 @@
 """Why a condition does not hold, in words; and what decided, whether it holds or not."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from customers.conditions import Facts, Root, evaluate, findings_of, parse_condition, values_that_decide, why_not
+from customers.conditions import (
+    Facts,
+    Root,
+    evaluate,
+    findings_of,
+    in_words,
+    parse_condition,
+    values_that_decide,
+    why_not,
+)
 from tests.customers.facts import NOBODY
 from tests.support.cases import each
 
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
 FACTS = Facts(
+    now=NOW,
     customer=replace(
         NOBODY,
         external_id="ada",
@@ -26,6 +38,10 @@ def field(name: str, op: str, *value: Any) -> dict[str, Any]:
     return {"field": name, "op": op, **({"value": value[0]} if value else {})}
 
 
+def to(name: str, op: str, other: str) -> dict[str, Any]:
+    return {"field": name, "op": op, "to": other}
+
+
 PRO, BIG, VIP = (
     field("customer.plan", "eq", "pro"),
     field("customer.seats", "gte", 10),
@@ -35,7 +51,7 @@ FREE, SMALL = field("customer.plan", "eq", "free"), field("customer.seats", "lt"
 
 
 def told(written: Any, facts: Facts = FACTS) -> list[str]:
-    return why_not(parse_condition(written, roots=list(Root)), findings_of(facts))
+    return why_not(parse_condition(written, roots=list(Root), stored=True), findings_of(facts))
 
 
 @each(
@@ -63,6 +79,15 @@ def told(written: Any, facts: Facts = FACTS) -> list[str]:
             field("customer.plan", "after", "1980-01-01T12:00:00+02:00"),
             'customer.plan is "free", wanted a time after 1980-01-01T12:00:00+02:00',
         ),
+        (
+            field("customer.born", "after", {"now": "-P7D"}),
+            'customer.born is "1990-05-17", wanted a time after 1 week ago',
+        ),
+        (
+            to("customer.plan", "eq", "event.properties.what"),
+            'customer.plan is "free", wanted event.properties.what ("hat")',
+        ),
+        (to("customer.seats", "gt", "customer.a"), "customer.seats is 3, wanted more than customer.a (no value)"),
         (field("customer.external_id", "eq", "bob"), 'customer.external_id is "ada", wanted "bob"'),
         (field("customer.email", "eq", "a@b.cc"), 'customer.email has no value, wanted "a@b.cc"'),
         (field("customer.über", "eq", "{}"), 'customer.über is "é", wanted "{}"'),
@@ -123,6 +148,19 @@ def test_a_long_value_is_cut_on_both_sides(value: Any) -> None:
 
 
 @each(
+    "test, words",
+    [
+        (to("event.properties.cart", "eq", "api.payload.cart"), "event.properties.cart is api.payload.cart"),
+        (to("customer.plan", "not_in", "api.payload.of"), "customer.plan is none of api.payload.of"),
+        (field("customer.at", "before", {"now": "P1DT2H"}), "customer.at is a time before 1 day 2 hours from now"),
+        ({"not": field("customer.at", "after", {"now": "PT0S"})}, "customer.at is no time after now"),
+    ],
+)
+def test_what_is_compared_with_is_told_in_words(test: Any, words: str) -> None:
+    assert in_words(parse_condition(test, roots=list(Root))) == words
+
+
+@each(
     "conditions, texts",
     [
         ([FREE], ['customer.plan is "free"']),
@@ -151,6 +189,6 @@ trees = st.recursive(
 
 @given(written=trees)
 def test_whatever_does_not_hold_has_a_reason_and_nothing_else_has(written: Any) -> None:
-    condition, findings = parse_condition(written, roots=list(Root)), findings_of(FACTS)
+    condition, findings = parse_condition(written, roots=list(Root), stored=True), findings_of(FACTS)
     assert bool(why_not(condition, findings)) == (not evaluate(condition, FACTS))
     assert values_that_decide([condition], findings)

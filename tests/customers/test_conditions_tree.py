@@ -156,6 +156,74 @@ def test_a_refused_item_of_a_list_is_named() -> None:
     assert message == "value[1] must not be null; exists and not_exists ask whether there is a value."
 
 
+TO = 'Name a field in "to", instead of "value".'
+LETTERS = "is a text, which is less or more than texts alone, letter by letter. Write the number:"
+
+
+@each(
+    "op, value, message",
+    [
+        ("eq", "{{ customer.a }}", f" is a template, but a condition compares with the text as it is written. {TO}"),
+        ("not_in", ["a", "{% if a %}"], "[1] is a template, but a condition compares with the text as it is written. "),
+        ("gte", "10", f" {LETTERS} 10."),
+        ("lt", " -1.5e3 ", f" {LETTERS} -1.5e3."),
+        ("ne", {"a": 1}, f" must not be an object. {TO}"),
+        ("eq", {"now": "-P7D"}, f" must not be an object. {TO}"),
+        ("in", [{}], f"[0] must not be an object. {TO}"),
+        ("before", {"now": "-P1Y"}, ".now must not count in years or months, which have no fixed length: say days, "),
+        ("after", {"now": "--P1D"}, ".now must not be negative."),
+        ("after", {"then": "P1D"}, ".then is not known; what may stand here is now."),
+    ],
+)
+def test_what_never_holds_is_refused_with_a_hint(op: str, value: Any, message: str) -> None:
+    assert refusal({"field": "customer.a", "op": op, "value": value}).startswith(f"value{message}")
+
+
+@each(
+    "field, op, value, operand",
+    [
+        ("customer.email", "eq", " Ada@Example.com", "ada@example.com"),
+        ("customer.email", "in", ["ADA@BÜCHER.example"], ["ada@xn--bcher-kva.example"]),
+        ("customer.email", "ends_with", "@Example.com", "@example.com"),
+        ("customer.phone", "eq", "+49 (30) 901820", "+4930901820"),
+        ("customer.phone", "starts_with", "+49 ", "+49 "),
+        ("customer.externalId", "eq", "e\u0301", "é"),
+        ("customer.userId", "contains", "e\u0301", "é"),
+        ("customer.attributes.email", "eq", "Ada@Example.com", "Ada@Example.com"),
+        ("customer.email.a", "eq", "A", "A"),
+        ("api.payload.email", "eq", "Ada@Example.com", "Ada@Example.com"),
+    ],
+)
+def test_values_beside_identifiers_are_read_in_their_stored_spelling(
+    field: str, op: str, value: Any, operand: Any
+) -> None:
+    condition = parse_condition({"field": field, "op": op, "value": value}, roots=list(Root))
+    assert isinstance(condition, FieldTest)
+    assert condition.operand == operand
+
+
+def test_a_test_may_name_another_field_in_place_of_a_value() -> None:
+    test = {"field": "event.properties.cart", "op": "ne", "to": "api.payload.cart"}
+    cart = FieldTest(Field(Source.EVENT_PROPERTIES, ("cart",)), Op.EQ, Field(Source.PAYLOAD, ("cart",)))
+    assert parse_condition(test, roots=list(Root)) == Not(cart)
+
+
+@each(
+    "test, message",
+    [
+        (
+            {"op": "eq", "to": "api.payload.x"},
+            "to is 'api.payload.x', which is no field here; a field is customer.<field>.",
+        ),
+        ({"op": "gt", "to": 5}, "to must be a string, but a number came."),
+        ({"op": "eq", "to": "customer.b", "value": 1}, "value is not known; what may stand here is field, op, to."),
+        ({"op": "exists", "to": "customer.b"}, "to is not known; what may stand here is field, op."),
+    ],
+)
+def test_a_bad_other_field_is_refused(test: dict[str, Any], message: str) -> None:
+    assert refusal({"field": "customer.a", **test}, roots=("customer",)) == message
+
+
 @each(
     "value, what",
     [

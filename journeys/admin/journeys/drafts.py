@@ -1,7 +1,8 @@
 """A journey's definition while it is written: what is wrong with it, and where, and how it would be drawn."""
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +16,7 @@ from engage.json.positions import Span, span_of, spans_in
 from journeys.admin.content_rights import READ_CUSTOMERS
 from journeys.admin.drawing.drawings import Drawing, plain
 from journeys.design.authoring import SPELLINGS
-from journeys.design.warnings import DefinitionWarning, warnings_of
+from journeys.design.warnings import DefinitionWarning, in_words, warnings_of
 from journeys.models import Journey
 from journeys.steps.definition import KINDS
 from journeys.steps.graph import graph_of
@@ -42,7 +43,7 @@ def draft_of(form: Any) -> dict[str, Any]:
     return {
         "mistakes": mistakes[:MOST_MISTAKES],
         "more": max(0, len(mistakes) - MOST_MISTAKES),
-        **_readable(form),
+        **_readable(form, [mistake["message"] for mistake in mistakes]),
     }
 
 
@@ -91,8 +92,11 @@ def _in_browsers(text: str, position: int) -> int:
     return len(text[:position].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _readable(form: Any) -> dict[str, Any]:
-    """As what is stored would be: a mistake that leaves the steps readable is no reason not to show them."""
+def _readable(form: Any, mistakes: Sequence[str]) -> dict[str, Any]:
+    """As what is stored would be: a mistake that leaves the steps readable is no reason not to show them.
+
+    What is a mistake, because it is new, is no warning as well.
+    """
     field = form.fields.get("steps")
     drawing: Drawing | None = None
     warnings: list[DefinitionWarning] = []
@@ -100,7 +104,19 @@ def _readable(form: Any) -> dict[str, Any]:
         if field is not None:
             steps = field.to_python(form.data.get("steps")) or []
             exit_on = form.cleaned_data.get("exit_on") if "exit_on" not in form.errors else None
-            warnings = warnings_of(form.instance, steps=steps, exit_on=exit_on)
+            warnings = [
+                warning
+                for warning in warnings_of(form.instance, steps=steps, exit_on=exit_on)
+                if not any(mistake.startswith(f"{warning.place} ") for mistake in mistakes)
+            ]
             drawing = plain(graph_of(steps, exit_on), warnings)
-    messages = [f"{warning.place}: {warning.message}" for warning in warnings]
-    return {"drawing": drawing, "warnings": list(_placed(form, "steps", messages))}
+    placed = [
+        one
+        for field, root in _ROOTS.items()
+        for one in _placed(form, field, [in_words(warning) for warning in warnings if _stands_in(warning, root)])
+    ]
+    return {"drawing": drawing, "warnings": placed}
+
+
+def _stands_in(warning: DefinitionWarning, root: str) -> bool:
+    return re.split(r"[.\[]", warning.place, maxsplit=1)[0] == root

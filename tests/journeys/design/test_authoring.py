@@ -270,7 +270,11 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"steps": [{**A_DAY[0], "for": "P1M"}]}, "steps", "steps[0].for must not count in years or months, "),
     ({"steps": None}, "steps", "steps must be an array, but null came."),
     ({"exit_on": {}}, "exit_on", "exitOn must be an array, but an object came."),
-    ({"exit_on": [EXITS[0], {"event": "a", "where": CONDITIONS}]}, "exit_on", "exitOn[1].where.field is "),
+    (
+        {"exit_on": [EXITS[0], {"event": "a", "where": {"field": "plan", "op": "exists"}}]},
+        "exit_on",
+        "exitOn[1].where.field is ",
+    ),
     ({"event_where": PRICEY}, "event_where", "where must be null where the trigger is api."),
     ({"event_from_bridge": False}, "event_from_bridge", "fromBridge must be null or true where the trigger is api."),
     ({"exit_on": [{"event": "a", "fromBridge": "no"}]}, "exit_on", "exitOn[0].fromBridge must be a boolean"),

@@ -18,7 +18,7 @@ MANY: list[Any] = [
      "headers": {"Host": "a", "Good": "b", "good": "{{ x"}, "body": {"a": ["{{ user.name }}", "{{ api.coupon }}"]}},
     {"id": "wait", "type": "delay", "until": "25:00", "timezone": "Mars/Base", "next": "nowhere"},
     {"id": "wait", "type": "wait_for_event", "timeout": "soon", "fromBridge": 1,
-     "where": {"all": [{"field": "customer.plan", "op": "eq", "value": 1}, {"field": "event.name", "op": "is"}]}},
+     "where": {"all": [{"field": "plan", "op": "eq", "value": 1}, {"field": "event.name", "op": "is"}]}},
     {"id": "which", "type": "branch", "cases": [{"if": {}, "next": "gone"}, {"if": 1}], "else": 7},
     {"id": "halves", "type": "split", "paths": [{"weight": 0, "next": "gone"}]},
     {"id": "fax", "type": "fax"},
@@ -107,26 +107,43 @@ def test_names_that_never_have_a_value_are_mistakes(text: str, strange: str) -> 
 
 
 @pytest.mark.django_db
-def test_a_template_in_a_condition_is_a_mistake_unless_it_was_stored_before(acme: Workspace) -> None:
+def test_what_never_holds_in_a_condition_is_a_mistake_and_where_it_was_stored_before_a_warning(acme: Workspace) -> None:
     test: dict[str, Any] = {"field": "event.properties.of", "op": "eq", "value": "{{ api.payload.of }}"}
-    listed = {"not": {**test, "op": "in", "value": ["a", {"b": "{% if x %}"}]}}
+    listed = {"not": {**test, "op": "in", "value": ["a", {"b": 1}]}}
+    text = {"field": "customer.seats", "op": "gt", "value": "10"}
     steps: list[Any] = [
         {"id": "wait", "type": "wait_for_event", "event": "e", "where": {"all": [test]}, "timeout": "PT1H"},
         {"id": "which", "type": "branch", "cases": [{"if": listed, "next": None}]},
     ]
-    values: dict[str, Any] = {"steps": steps, "exit_on": [{"event": "e", "where": test}, {"if": test}]}
+    values: dict[str, Any] = {"steps": steps, "exit_on": [{"event": "e", "where": test}, {"if": text}]}
     event = Journey(key="k", name="n", trigger_type="event", event_name="e", event_where=test, entry_conditions=test)
-    assert [refusal.message.split()[0] for refusal in refusals_of(event, **values)] == [
+    places = [
         "where.value",
         "entryConditions.value",
         "steps[0].where.all[0].value",
-        "steps[1].cases[0].if.not.value[1].b",
+        "steps[1].cases[0].if.not.value[1]",
         "exitOn[0].where.value",
         "exitOn[1].if.value",
     ]
+    assert [refusal.message.split()[0] for refusal in refusals_of(event, **values)] == places
     stored = JourneyFactory.create(workspace=acme, trigger_type="event", event_name="e", event_where=test, steps=steps)
     JourneyRevision.objects.update(exit_on=values["exit_on"])
-    assert save_journey(workspace=acme, key=stored.key, now=NOW, name="Renamed", **values).outcome == "changed"
+    saved = save_journey(workspace=acme, key=stored.key, now=NOW, name="Renamed", **values)
+    assert saved.outcome == "changed"
+    template = "It is a template, but a condition compares with the text as it is written."
+    told = [(warning.place, warning.step_id, warning.message) for warning in saved.warnings]
+    assert [(place, step) for place, step, _ in told] == [
+        ("where.value", None),
+        ("steps[0].where.all[0].value", "wait"),
+        ("steps[1].cases[0].if.not.value[1]", "which"),
+        ("exitOn[0].where.value", None),
+        ("exitOn[1].if.value", None),
+    ]
+    assert [told[number][2] for number in (0, 2, 4)] == [
+        f'{template} Name a field in "to", instead of "value".',
+        'It must not be an object. Name a field in "to", instead of "value".',
+        "It is a text, which is less or more than texts alone, letter by letter. Write the number: 10.",
+    ]
     assert list(parse_course(**values).steps) == ["wait", "which"]
     with pytest.raises(InvalidJourney, match=r"where\.any\[0\]\.value is a template"):
         save_journey(workspace=acme, key=stored.key, now=NOW, event_where={"any": [test]})

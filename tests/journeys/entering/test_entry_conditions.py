@@ -11,7 +11,7 @@ from customers.conditions import InvalidCondition
 from customers.models import Customer, Event
 from engage.database.fragment import Fragment
 from engage.models import Workspace
-from journeys.design.authoring import check_entry_conditions
+from journeys.design.conditions import check_entry_conditions
 from journeys.entering.bulk import queue_jobs
 from journeys.entering.chunks import ClaimedChunk
 from journeys.entering.entry_conditions import failing_conditions

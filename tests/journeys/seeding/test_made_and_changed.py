@@ -260,13 +260,14 @@ def test_a_segment_that_changes_is_dated(seed: Seed) -> None:
 
 
 @pytest.mark.django_db
-def test_a_template_in_conditions_is_refused_unless_it_was_stored_before(seed: Seed) -> None:
+def test_a_template_in_conditions_is_refused_and_one_that_was_stored_before_is_told(seed: Seed) -> None:
     seed()
     template = {"field": "customer.plan", "op": "eq", "value": "{{ customer.plan }}"}
     with pytest.raises(CommandError, match=r"segments\[0\]\.conditions\.value is a template"):
         seed(described(segments=[{"key": "pro", "conditions": template}]))
     Segment.objects.filter(key="pro").update(conditions=template)
-    seed(described(segments=[{"key": "pro", "name": "Pro", "conditions": template}]))
+    printed = seed(described(segments=[{"key": "pro", "name": "Pro", "conditions": template}]))
+    assert [warning["place"] for warning in printed["warnings"]] == ["segments[0].conditions.value"]
     assert Segment.objects.get(key="pro").name == "Pro"
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from config import ROOT
+from engage.json.durations import InvalidDuration, parse_duration
 from journeys.models import StepRun
 from journeys.steps.definition import MAX_STEPS, STEP_TYPES, parse_steps
 from journeys.steps.delay import Delay, FixedTime
-from journeys.steps.durations import InvalidDuration, parse_duration
 from journeys.steps.written import InvalidSteps
 from tests.support.cases import each
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from journeys.steps.context import Occurrence
+from journeys.steps.events import nothing_known
 from journeys.steps.exit_rules import ExitRules, InvalidExitRules, parse_exit_rules
-from tests.journeys.steps.contexts import context
+from tests.journeys.steps.contexts import NOW, context
 from tests.support.cases import each
 from tests.support.factories import PRO
 
@@ -27,7 +28,7 @@ def test_there_may_be_none(value: object) -> None:
     rules = parse_exit_rules(value)
     assert rules == ExitRules()
     assert rules.event_names == ()
-    assert rules.matching(Occurrence(name="order", properties={}), from_bridge=False) is None
+    assert rules.matching(Occurrence(name="order", properties={}), from_bridge=False, known=nothing_known(NOW)) is None
     assert rules.holding(context().facts()) is None
 
 
@@ -42,7 +43,10 @@ def test_there_may_be_none(value: object) -> None:
 )
 def test_an_event_that_matches_says_why(name: str, properties: dict[str, Any], reason: str | None) -> None:
     rules = parse_exit_rules([{"event": "order", "where": PRICEY}, {"event": "left", "where": None}])
-    assert rules.matching(Occurrence(name=name, properties=properties), from_bridge=True) == reason
+    assert (
+        rules.matching(Occurrence(name=name, properties=properties), from_bridge=True, known=nothing_known(NOW))
+        == reason
+    )
 
 
 def test_a_condition_that_holds_says_which() -> None:
@@ -65,7 +69,10 @@ def test_there_may_be_20_rules_and_names_of_255_characters() -> None:
         ([{"event": ""}], "exitOn[0].event must not be blank."),
         ([{"event": "x" * 256}], "exitOn[0].event must be at most 255 characters long, not 256."),
         ([{"event": "a"}, {"event": "a", "where": {"field": "event.name", "op": "is"}}], "exitOn[1].where.op is "),
-        ([{"event": "a", "where": PRO}], "exitOn[0].where.field is 'customer.plan', which is no field here; "),
+        (
+            [{"event": "a", "where": PRO | {"field": "plan"}}],
+            "exitOn[0].where.field is 'plan', which is no field here; ",
+        ),
         ([{"if": {"any": []}}], "exitOn[0].if.any must hold at least one condition."),
         ([{"if": None}], "exitOn[0].if must be an object, but null came."),
         ([{"event": "a"}] * 21, "exitOn holds 21 items; its maximum is 20."),

@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+from engage.json.durations import duration_in_words
 from journeys.steps.definition import MAX_STEPS
-from journeys.steps.durations import duration_in_words
 from journeys.steps.graph import LONGEST_LABEL, Graph, graph_of, mermaid_of
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 from tests.support.cases import each

@@ -38,6 +38,11 @@ def parse_duration(text: str) -> timedelta:
     return duration
 
 
+def parse_offset(text: str) -> timedelta:
+    """The duration, or its negative after a `-`: how far from a moment. Raises InvalidDuration."""
+    return -parse_duration(text[1:]) if text.startswith("-") else parse_duration(text)
+
+
 def duration_in_words(duration: timedelta) -> str:
     """The duration in its units: "1 day", "2 hours 30 minutes"."""
     left, parts = duration.total_seconds(), []

@@ -1,0 +1,114 @@
+"""What enrollments know, for conditions that are asked outside of their walks: customer, payload, the last event.
+
+Profiles and payloads stay text until a condition asks for them. Payloads are read once for each trigger: those whom a
+call for many has enrolled share one.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from functools import lru_cache, partial
+from typing import Any
+
+from customers.conditions import CustomerFacts, Facts
+from engage.database.sql import Statement
+from journeys.steps.context import Occurrence, with_event
+from journeys.steps.events import Known
+
+_CUSTOMER = (
+    "customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id, "
+    "customer.attributes"
+)
+_EVENT = (
+    "event.name AS event_name, event.properties AS event_properties, event.message_id AS event_message, "
+    "event.verified AS event_verified"
+)
+# Laterals with a limit (docs/sql.md): each row is looked up by its key, whatever the planner expects.
+_OF_ENROLLMENTS = Statement(
+    """
+SELECT asked.id, job.trigger_id, {customer}, {event}
+FROM unnest({enrollment_ids}::text[]) AS asked (id)
+CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = asked.id LIMIT 1) AS enrollment
+CROSS JOIN LATERAL (SELECT * FROM journeys_enrollmentjob known WHERE known.id = enrollment.job_id LIMIT 1) AS job
+CROSS JOIN LATERAL (SELECT * FROM customers_customer known WHERE known.id = enrollment.customer_id LIMIT 1) AS customer
+LEFT JOIN LATERAL (SELECT * FROM customers_event last WHERE last.id = enrollment.event_id LIMIT 1) AS event ON true
+""",
+    customer=_CUSTOMER,
+    event=_EVENT,
+)
+_OF_CUSTOMERS = Statement(
+    """
+SELECT {customer}, NULL AS event_name FROM customers_customer customer WHERE id = ANY({customer_ids}::text[])
+""",
+    customer=_CUSTOMER,
+)
+_PAYLOADS = Statement("SELECT id, payload, serial FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])")
+
+
+def known_to(enrollment_ids: Collection[str], *, now: datetime) -> dict[str, Known]:
+    """What each enrollment, which exists and is active, knows at this moment, in two statements."""
+    rows = _OF_ENROLLMENTS.records(enrollment_ids=list(enrollment_ids))
+    payloads = payloads_of({row["trigger_id"] for row in rows})
+    return {row["id"]: partial(_facts, row, payloads[row["trigger_id"]][0], now) for row in rows}
+
+
+def known_at_entry(entries: Mapping[int, tuple[str, str]], *, now: datetime) -> dict[int, Known]:
+    """The same for enrollments that are about to begin: each entry's customer and trigger. In two statements."""
+    ids = {customer_id for customer_id, _ in entries.values()}
+    customers = {row["customer_id"]: row for row in _OF_CUSTOMERS.records(customer_ids=sorted(ids))}
+    payloads = payloads_of({trigger_id for _, trigger_id in entries.values()})
+    return {
+        entry: partial(_facts, customers[customer_id], payloads[trigger_id][0], now)
+        for entry, (customer_id, trigger_id) in entries.items()
+        if customer_id in customers
+    }
+
+
+def payloads_of(trigger_ids: Collection[str]) -> dict[str, tuple[str, int | None]]:
+    """The payload, as text, and the serial of each trigger."""
+    found = _PAYLOADS.rows(trigger_ids=list(trigger_ids))
+    return {trigger_id: (payload, serial) for trigger_id, payload, serial in found}
+
+
+@lru_cache(maxsize=8)
+def parsed_payload(text: str) -> dict[str, Any]:
+    """Cached, because the enrollments of a call for many share its payload."""
+    parsed: dict[str, Any] = json.loads(text)
+    return parsed
+
+
+def customer_facts(row: Mapping[str, Any], attributes: Mapping[str, Any]) -> CustomerFacts:
+    """The customer in a row with their identifiers."""
+    return CustomerFacts(
+        id=row["customer_id"],
+        external_id=row["external_id"],
+        email=row["email"],
+        phone=row["phone"],
+        user_id=row["user_id"],
+        attributes=attributes,
+    )
+
+
+def last_event(row: Mapping[str, Any]) -> Occurrence | None:
+    """The event in a row with these columns; None if it has none."""
+    if row["event_name"] is None:
+        return None
+    return Occurrence(
+        name=row["event_name"],
+        properties=json.loads(row["event_properties"]),
+        message=row["event_message"],
+        verified=row["event_verified"],
+    )
+
+
+@lru_cache(maxsize=2)
+def _profile(text: str) -> dict[str, Any]:
+    """Cached, because many events may be of one customer."""
+    parsed: dict[str, Any] = json.loads(text)
+    return parsed
+
+
+def _facts(row: Mapping[str, Any], payload: str, now: datetime) -> Facts:
+    known = Facts(customer=customer_facts(row, _profile(row["attributes"])), payload=parsed_payload(payload), now=now)
+    event = last_event(row)
+    return known if event is None else with_event(known, event)
