@@ -27,6 +27,7 @@ def tour_steps(*, receiver: str) -> list[dict[str, Any]]:
             "body": {
                 "text": "Hello {{ customer.firstName }}, your coupon is {{ customer.coupon }}.",
                 "to": "{{ customer.email }}", "enrollment": "{{ enrollment.id }}",
+                "seats": {"$value": "customer.seats", "default": 1},
             },
         },
         {"id": "breathe", "type": "delay", "for": "PT2S"},

@@ -1,6 +1,6 @@
 """The state of one rendering: what names refer to, and how much work is left."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TextIO
@@ -47,13 +47,22 @@ class Context(RenderContext):
         strings they mean what Liquid defines.
         """
         try:
+            value = self.find(path)
+        except LookupError:
+            value = None
+        return Missing(written_name(path), self._rendering) if value is None else value
+
+    def find(self, path: Sequence[object]) -> object:
+        """The value that the path leads to, which may be null. Raises LookupError if there is none."""
+        try:
             value = self.scope[path[0]]  # type: ignore[index]  # an unhashable or odd first name is not in it either
             for name in path[1:]:
                 value = value[name] if isinstance(value, dict) else self.get_item(value, name)
-        except (KeyError, TypeError, IndexError):
-            value = None
+        except (LookupError, TypeError):
+            self.work()
+            raise LookupError from None
         self.work(units_of(value))
-        return Missing(_written(path), self._rendering) if value is None else value
+        return value
 
     def filter(self, name: str, token: Token | None) -> Callable[..., object]:
         return partial(self.env.filters[name], self)
@@ -89,7 +98,8 @@ class Context(RenderContext):
             raise RenderingFailed("its loops go round too often.")
 
 
-def _written(path: list[object]) -> str:
+def written_name(path: Sequence[object]) -> str:
+    """The path as it is noted: `api.payload.items[0]`."""
     first, *rest = path
     return str(first) + "".join(f".{name}" if isinstance(name, str) else f"[{name}]" for name in rest)
 

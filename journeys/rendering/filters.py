@@ -1,28 +1,22 @@
 """The filters of templates: those of Liquid, with inputs and results of bounded size, and without a clock."""
 
-import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from liquid import Environment
 from liquid.builtin.filters import array, misc, string
-from liquid.filter import with_context
 
 from journeys.rendering import array_filters, number_filters, text_filters
-from journeys.rendering.context import Context, scope_of
+from journeys.rendering.context import Context
+from journeys.rendering.dates import date
 from journeys.rendering.failures import RenderingFailed
 from journeys.rendering.markup import without_markup
 from journeys.rendering.missing import Missing
-from journeys.rendering.values import MAX_ITEMS, as_text, bounded, leaves, units_of
+from journeys.rendering.values import MAX_ITEMS, as_json, as_text, bounded, leaves, units_of
 
 Filter = Callable[..., Any]
 _LIBRARY = Environment()
-_MAX_DATE_FORMAT = 100
-_START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-_SECONDS = re.compile(r"[0-9]{1,12}")
-_OWN_DIRECTIVE = re.compile("%(?P<digits>[1-9]?)(?P<name>[LN]|(?<=%)(?:[s%]|:z))")
 
 
 def _filter(name: str, apply: Filter, *, left: Callable[[Any], Any], right: Callable[[Any], Any]) -> Filter:
@@ -84,44 +78,6 @@ def _text_or_array(value: Any) -> Any:
     return _array(value) if isinstance(value, list | tuple | range) else _text(value)
 
 
-@with_context
-def _date(value: Any, form: Any = "", *, context: Context) -> Any:
-    """The instant in its own offset, or else in UTC, formatted by `form`; any other value is returned unchanged.
-
-    "now" and "today" are the scope's `now`. Whole numbers are seconds since 1970.
-    """
-    moment = _instant(scope_of(context)["now"] if value in ("now", "today") else value)
-    form = as_text(form)
-    if moment is None or not form:
-        return value
-    if len(form) > _MAX_DATE_FORMAT:
-        raise RenderingFailed(f"a date's format is longer than {_MAX_DATE_FORMAT} characters.")
-    return moment.strftime(_OWN_DIRECTIVE.sub(lambda found: _written(moment, found), form))
-
-
-def _written(moment: datetime, directive: re.Match[str]) -> str:
-    """What Python's strftime cannot write, or only in the zone of the machine."""
-    match directive["name"]:
-        case "s":
-            return str(int(moment.timestamp()))
-        case "L" | "N" as name:
-            digits = int(directive["digits"] or ("3" if name == "L" else "9"))
-            return f"{moment.microsecond:06}000"[:digits]
-        case ":z":
-            return moment.isoformat()[-6:]
-    return directive.group()
-
-
-def _instant(value: Any) -> datetime | None:
-    if type(value) is int or (isinstance(value, str) and _SECONDS.fullmatch(value)):
-        return _START_OF_TIME + timedelta(seconds=int(value))
-    try:
-        moment = datetime.fromisoformat(value)
-    except (ValueError, TypeError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 _OVER_TEXT: dict[str, Filter] = {
     **{name: getattr(string, name) for name in (
         "append", "base64_decode", "base64_encode", "base64_url_safe_decode", "base64_url_safe_encode", "capitalize",
@@ -161,7 +117,10 @@ FILTERS: dict[str, Filter] = {
     "concat": _filter("concat", array.concat, left=_array, right=_array),
     **{name: _filter(name, apply, left=_used, right=_plain) for name, apply in _OVER_NUMBERS.items()},
     "slice": _filter("slice", text_filters.slice_, left=_text_or_array, right=_plain),
-    "date": _filter("date", _date, left=_used, right=_plain),
+    "date": _filter("date", date, left=_used, right=_plain),
+    "json": _filter("json", as_json, left=_used, right=_as_it_is),
+    "money": _filter("money", number_filters.money, left=_used, right=_plain),
+    "sha256": _filter("sha256", text_filters.sha256, left=_used, right=_as_it_is),
     "default": _filter("default", misc.default, left=_as_it_is, right=_as_it_is),
     "size": _filter("size", misc.size, left=_as_it_is, right=_as_it_is),
 }

@@ -7,8 +7,10 @@ from typing import Any
 
 Number = int | Decimal
 _DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
+_AMOUNT = re.compile(r"\s*[+-]?[0-9]{1,300}(\.[0-9]{1,300})?\s*")
 _LEADING_DIGITS = re.compile("[+-]?[0-9]+")
 _MOST_DIGITS = 400  # more than the largest number has
+_MOST_PLACES = 20
 
 
 def number_of(value: Any) -> Number:
@@ -90,6 +92,27 @@ def round_(value: Any, digits: Any = 0) -> int | float:
         unit = Decimal(1).scaleb(-places)
         number = Decimal(number).quantize(unit, ROUND_HALF_UP, Context(prec=_MOST_DIGITS))
     return result_of(number) if places > 0 else int(number)
+
+
+def money(value: Any, digits: Any = 2) -> str | None:
+    """The number with so many digits behind the point, never with an exponent; halves go away from zero.
+
+    Unlike elsewhere, what is no number is not 0: nobody should be told that something costs nothing.
+    """
+    if value is None:
+        return None
+    places = int(number_of(digits))
+    if not (_is_number(value) and 0 <= places <= _MOST_PLACES):
+        raise ValueError
+    number = Decimal(str(value).strip())
+    written = number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, Context(prec=_MOST_DIGITS))
+    return f"{written or abs(written):f}"  # 0.00 in place of -0.00
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return _AMOUNT.fullmatch(value) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _exponent(number: Number) -> int:

@@ -1,7 +1,7 @@
 """Parses a template once, to be rendered any number of times."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 
 from liquid import BoundTemplate, Environment
 from liquid.builtin.expressions import FilteredExpression
@@ -11,12 +11,14 @@ from liquid.expression import Expression
 
 from engage.json.storable import unstorable
 from engage.sizes import KIB
+from journeys.rendering.arguments import wrong_arguments
 from journeys.rendering.blanks import widen_blanks
 from journeys.rendering.context import MAX_OUTPUT, Context
 from journeys.rendering.environment import TextEnvironment, UrlEnvironment
 from journeys.rendering.expressions import expressions_in
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed
 from journeys.rendering.filters import FILTERS
+from journeys.rendering.names import Names, may_have_a_value, names_in_words
 from journeys.rendering.ranges import bound_range
 from journeys.rendering.rendering import Rendering
 
@@ -27,16 +29,6 @@ _OPENING = re.compile(r"\{[{%]")
 _LONG_BLANK = re.compile(r"\s{100}")
 _RAW = re.compile(r"-?\s*(?:raw|doc)\b")
 _SHOWN_LENGTH = 80
-# The names that a template may begin with, and those that may follow them (None: any).
-_KNOWN: Mapping[str, Collection[str] | None] = {
-    "customer": None,
-    "api": {"payload", "properties"},
-    "event": {"name", "properties", "messageId", "verified"},
-    "journey": {"id", "name"},
-    "enrollment": {"id"},
-    "now": (),
-    "vars": None,
-}
 
 
 class Template:
@@ -47,10 +39,15 @@ class Template:
     def __init__(self, parsed: BoundTemplate) -> None:
         self._parsed = parsed
 
-    def strange_names(self) -> list[str]:
-        """The names in it that can never have a value, such as `user.name` and `api.coupon`."""
+    def mistakes(self, known: Names) -> list[str]:
+        """What can never be meant: names without a value, such as `user.name`, and arguments that no filter takes.
+
+        Each continues a sentence that begins with the place.
+        """
         used = [variable.segments for many in self._parsed.analyze().globals.values() for variable in many]
-        return list(dict.fromkeys(_in_words(names) for names in used if not _may_have_a_value(names)))
+        strange = dict.fromkeys(_in_words(names) for names in used if not may_have_a_value(names, known))
+        unknown = [f"reads {', '.join(strange)}, which never has a value: {names_in_words(known)}."] if strange else []
+        return unknown + wrong_arguments(self._parsed.nodes)
 
     def names_after(self, root: str) -> list[str | None]:
         """The names that follow this one wherever it is read; None where none does, or one known only when rendered."""
@@ -82,15 +79,6 @@ class Template:
         return text
 
 
-def _may_have_a_value(names: Sequence[object]) -> bool:
-    """Whether there may be such a value; names that are only known when it is rendered may lead to one."""
-    root, *inner = names
-    if root not in _KNOWN:
-        return False
-    known = _KNOWN[str(root)]
-    return known is None or not inner or not isinstance(inner[0], str) or inner[0] in known
-
-
 def _in_words(names: Sequence[object]) -> str:
     written = (str(name) if isinstance(name, str) else "…" for name in names)
     return _shown(".".join(written))
@@ -111,7 +99,16 @@ def parse_url_template(text: str) -> Template:
     return _parse(text, _URL)
 
 
+def parse_expression(text: str) -> BoundTemplate:
+    """A template that writes the value of this expression, and perhaps more. Raises InvalidTemplate."""
+    return _bound(f"{{{{ {text} }}}}", _TEXT)
+
+
 def _parse(text: str, environment: Environment) -> Template:
+    return Template(_bound(text, environment))
+
+
+def _bound(text: str, environment: Environment) -> BoundTemplate:
     if len(text) > MAX_LENGTH:
         raise InvalidTemplate(f"is a template of {len(text)} characters; the maximum is {MAX_LENGTH}.")
     _check_delimiters(text)
@@ -123,7 +120,7 @@ def _parse(text: str, environment: Environment) -> Template:
         deep = isinstance(error.__cause__, RecursionError)
         why = "it is nested too deeply" if deep else _shown(error.message)
         raise InvalidTemplate(f"is no valid template: {why}.") from None
-    return Template(parsed)
+    return parsed
 
 
 def _check_delimiters(text: str) -> None:

@@ -1,5 +1,6 @@
 """Filters over texts that the library has not as Liquid does, too slow for the largest of them, or without a bound."""
 
+import hashlib
 import html
 import re
 from binascii import unhexlify
@@ -88,6 +89,15 @@ def escape_once(text: str) -> str:
 
 def escapejs(text: str) -> str:
     return text.translate(_IN_SCRIPTS)
+
+
+def sha256(value: Any) -> str | None:
+    """The SHA-256 of the value's text in UTF-8, as 64 hex digits in lower case; nothing of nothing."""
+    if value is None:
+        return None
+    text = as_text(value)
+    require_fitting(len(text))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def url_encode(text: str) -> str:

@@ -28,7 +28,7 @@ def as_text(value: object) -> str:
         case int() | float():
             return str(bounded(value))
         case list() | tuple() | dict():
-            return _as_json(value)
+            return as_json(value)
         case range():
             return f"{value.start}..{value.stop - 1}"
     return str(value)
@@ -39,7 +39,7 @@ def _odd(value: object) -> str | None:
     return str(value) or None
 
 
-_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_odd).encode
+as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_odd).encode
 identity = json.JSONEncoder(sort_keys=True, default=_odd).encode  # the same text for the same JSON, as for no other
 
 

@@ -116,12 +116,13 @@ def _written(now: datetime) -> str:
 
 
 def _of_event(event: Occurrence) -> dict[str, object]:
-    return {
+    fields = {
         "name": event.name,
         "properties": event.properties,
         "messageId": event.message,
         "verified": event.verified,
     }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _fields(customer: CustomerFacts) -> dict[str, object]:

@@ -52,8 +52,9 @@ def parse_steps(
     parts = Part(value, "steps", InvalidSteps).items(at_most=MAX_STEPS)
     with Reading() as read:
         ids = _ids(parts, read)
+        written = partial(WrittenStep, ids=ids, stored=stored, require_callable=require_callable, known=known)
         steps = [
-            read(partial(_parse, WrittenStep(part, step_id, following, ids, stored, require_callable, known)))
+            read(partial(_parse, written(part=part, id=step_id, following=following)))
             for part, step_id, following in zip(parts, ids, [*ids[1:], None], strict=False)
         ]
         read(lambda: _refuse_loops_without_a_wait(parts, steps))

@@ -9,10 +9,10 @@ from engage.json.documents import Part, Reading
 from engage.sizes import KIB
 from journeys.rendering import Rendering
 from journeys.steps.results import StepFailed, WebhookRequest
-from journeys.steps.templated import TemplatedJson, read_json
+from journeys.steps.templated import LEFT_OUT, TemplatedJson, read_json
 from journeys.steps.webhook_headers import Headers, read_headers
 from journeys.steps.webhook_url import Url, read_url
-from journeys.steps.written import WrittenStep
+from journeys.steps.written import Written
 
 MAX_BODY_BYTES = 256 * KIB
 OPTIONAL: Collection[str] = ("method", "headers", "body")  # beside `url`
@@ -46,19 +46,21 @@ class RequestTemplate:
         )
 
 
-def read_request(step: WrittenStep, fields: Mapping[str, Part]) -> RequestTemplate:
+def read_request(where: Written, fields: Mapping[str, Part]) -> RequestTemplate:
     """The request in these fields: `url` and those in OPTIONAL."""
     with Reading() as read:
         method = read(lambda: one_of(fields.get("method"), _METHODS, default="POST"))
-        body = read(lambda: _read_body(step, fields.get("body")))
+        body = read(lambda: _read_body(where, fields.get("body")))
         if method == "GET" and body is not None:
             read.note(fields["body"], "must not be there where the method is GET.")
-        url = read(lambda: read_url(step, fields["url"]))
-        headers = read(lambda: read_headers(step, fields.get("headers"), has_body=body is not None))
+        url = read(lambda: read_url(where, fields["url"]))
+        headers = read(lambda: read_headers(where, fields.get("headers"), has_body=body is not None))
     return RequestTemplate(method=method, url=url, headers=headers, body=body)
 
 
-def _encoded(body: object) -> str:
+def _encoded(body: object) -> str | None:
+    if body is LEFT_OUT:
+        return None
     text = unicode_json(body)
     size = len(text.encode())
     if size > MAX_BODY_BYTES:
@@ -77,11 +79,11 @@ def one_of(part: Part | None, choices: Sequence[_Word], *, default: _Word) -> _W
     return chosen
 
 
-def _read_body(step: WrittenStep, part: Part | None) -> TemplatedJson | None:
+def _read_body(where: Written, part: Part | None) -> TemplatedJson | None:
     """null means no body."""
     if part is None or part.is_null:
         return None
-    body = read_json(step, part, deepest=_DEEPEST_BODY)
-    if not step.stored and body.constant and (size := json_bytes(part.value)) > MAX_BODY_BYTES:
+    body = read_json(where, part, deepest=_DEEPEST_BODY)
+    if not where.stored and body.constant and (size := json_bytes(part.value)) > MAX_BODY_BYTES:
         part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_BODY_BYTES}.")
     return body

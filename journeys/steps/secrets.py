@@ -11,7 +11,7 @@ from typing import Any
 
 from engage.json.documents import Part
 from journeys.steps.webhook_url import origin_of
-from journeys.steps.written import InvalidSteps, WrittenStep
+from journeys.steps.written import InvalidSteps, Written
 
 MASK = "***"
 _OTHER = f"{MASK} (another)"
@@ -27,9 +27,9 @@ class SecretNeeded(InvalidSteps):
     error = "Secret needed"
 
 
-def refuse_mask(step: WrittenStep, part: Part) -> None:
+def refuse_mask(where: Written, part: Part) -> None:
     """Refuses MASK where nothing is stored in its place, or only for another host."""
-    if part.value == MASK and not step.stored:
+    if part.value == MASK and not where.stored:
         replace(part, refusal=SecretNeeded).refuse(
             f"needs its value: {MASK} keeps what is stored for the same step and the same host, and there is nothing."
         )

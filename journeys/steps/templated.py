@@ -1,13 +1,19 @@
-"""Templated texts and JSON of a step: parsed with the definition, rendered on every walk.
+"""Written values: templated texts, and JSON that holds these and `$value`s. Parsed once, rendered on every walk.
 
-Only string values are templates. Each is rendered on its own before anything is encoded, so whatever a value contains
-stays inside its string. Keys are literal. A value without templates costs nothing.
+- Only string values are templates. Each is rendered on its own before anything is encoded, so whatever a value contains
+  stays inside its string. Keys are literal.
+- `{"$value": "api.payload.items", "default": []}` stands for the value of that name with its type. Where there is none,
+  it stands for its default (itself a written value); without one, the member or item is left out, and the name noted.
+- A value without templates costs nothing.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from enum import Enum
+from functools import partial
+from typing import Any, Final
 
+from engage.errors import Refusal
 from engage.json.documents import Part, Reading
 from engage.json.storable import depth, unstorable
 from journeys.rendering import (
@@ -15,11 +21,23 @@ from journeys.rendering import (
     Rendering,
     RenderingFailed,
     Template,
+    ValuePath,
     is_template,
+    names_in_words,
+    parse_path,
     parse_template,
 )
 from journeys.steps.results import StepFailed
-from journeys.steps.written import WrittenStep
+from journeys.steps.written import Written
+
+VALUE = "$value"
+
+
+class _LeftOut(Enum):
+    LEFT_OUT = "left out"
+
+
+LEFT_OUT: Final = _LeftOut.LEFT_OUT
 
 
 @dataclass(frozen=True)
@@ -38,20 +56,45 @@ class TemplatedText:
 
 
 @dataclass(frozen=True)
+class TypedValue:
+    """A `$value`: its name, its place within the step, and its default (LEFT_OUT if it has none)."""
+
+    place: str
+    path: ValuePath
+    default: Any
+
+    def render(self, rendering: Rendering) -> Any:
+        """The value as JSON, or LEFT_OUT. Raises StepFailed, whose detail names the place."""
+        try:
+            return self.path.find(rendering)
+        except LookupError:
+            if self.default is LEFT_OUT:
+                rendering.note(self.path.name)
+            return _rendered(self.default, rendering)
+        except RenderingFailed as failed:
+            raise StepFailed(f"The value of {self.place} failed: {failed.reason}") from None
+
+
+@dataclass(frozen=True)
 class TemplatedJson:
-    """A JSON value in which strings may be TemplatedText; `constant` if none is."""
+    """A JSON value in which strings may be TemplatedText, and objects TypedValue; `constant` if none is."""
 
     value: Any
     constant: bool
+    place: str = ""
+    deepest: int | None = None  # how deeply it may be nested when it is rendered, where a value can make it deeper
 
     def render(self, rendering: Rendering) -> Any:
-        """The value as JSON. Raises StepFailed."""
-        return self.value if self.constant else _rendered(self.value, rendering)
+        """The value as JSON, LEFT_OUT if it is one without a value. Raises StepFailed."""
+        if self.constant:
+            return self.value
+        value = _rendered(self.value, rendering)
+        if self.deepest is not None and depth(value) > self.deepest:
+            raise StepFailed(f"The value of {self.place} is nested more than {self.deepest} deep.")
+        return value
 
 
-def read_text(
-    step: WrittenStep, part: Part, *, parse: Callable[[str], Template] = parse_template
-) -> str | TemplatedText:
+def read_text(where: Written, part: Part, *, parse: Callable[[str], Template] = parse_template) -> str | TemplatedText:
     """The string in this part, which may be empty. Refuses other types, unstorable text and invalid templates."""
     if not isinstance(part.value, str):
         part.refuse_type("a string")
@@ -63,44 +106,102 @@ def read_text(
         template = parse(part.value)
     except InvalidTemplate as invalid:
         part.refuse(str(invalid))
-    if not step.stored and (strange := template.strange_names()):
-        part.refuse(
-            f"reads {', '.join(strange)}, which never has a value: names begin with customer, api.payload, event.name, "
-            "event.properties, journey.id, journey.name, enrollment.id, now or vars."
-        )
-    if not step.stored and "vars" in part.value:
-        for name in template.names_after("vars"):
-            step.require_variable(part, name)
-    return TemplatedText(step.place_of(part), template)
+    if not where.stored:
+        with Reading() as read:
+            for mistake in template.mistakes(where.names):
+                read.note(part, mistake)
+            for name in template.names_after("vars") if "vars" in part.value else ():
+                read(partial(where.require_variable, part, name))
+    return TemplatedText(where.place_of(part), template)
 
 
-def read_json(step: WrittenStep, part: Part, *, deepest: int) -> TemplatedJson:
+def read_json(where: Written, part: Part, *, deepest: int) -> TemplatedJson:
     """The JSON in this part. Refuses invalid templates, unstorable text, and nesting deeper than `deepest`."""
+    _check(part, deepest=deepest)
+    return _made(where, part, _read(where, part), deepest=deepest)
+
+
+def read_members(where: Written, part: Part, *, deepest: int) -> TemplatedJson:
+    """The object in this part, whose members are written values; it is none itself. Refuses what read_json does."""
+    _check(part, deepest=deepest)
+    if VALUE in part.members() and not where.stored:
+        part.refuse(f"must be an object with a member of its own for each name; only these can be a {VALUE}.")
+    return _made(where, part, _read_object(where, part), deepest=deepest)
+
+
+def _check(part: Part, *, deepest: int) -> None:
     if depth(part.value) > deepest:
         part.refuse(f"is nested more than {deepest} deep.")
     if problem := unstorable(part.value):
         part.refuse(f"holds {problem}.")
-    value = _read(step, part)
-    return TemplatedJson(value, constant=value is part.value)
 
 
-def _read(step: WrittenStep, part: Part) -> Any:
+def _made(where: Written, part: Part, value: Any, *, deepest: int) -> TemplatedJson:
+    constant = value is part.value
+    deepens = not constant and _has_typed_value(value)
+    return TemplatedJson(value, constant, where.place_of(part), deepest if deepens else None)
+
+
+def _has_typed_value(value: Any) -> bool:
+    match value:
+        case TypedValue():
+            return True
+        case dict():
+            return any(map(_has_typed_value, value.values()))
+        case list():
+            return any(map(_has_typed_value, value))
+    return False
+
+
+def _read(where: Written, part: Part) -> Any:
     """The value with its templates parsed; the same object if there are none."""
     match part.value:
         case str():
-            return read_text(step, part)
+            return read_text(where, part)
+        case dict() as members if VALUE in members:
+            try:
+                return _read_value(where, part)
+            except Refusal:
+                if not where.stored:  # what is stored may hold such an object from when it had no meaning
+                    raise
+            return _read_object(where, part)
         case dict():
-            parts = part.members()
-            with Reading() as read:
-                values = read.each(parts.values(), lambda member: _read(step, member))
-            members = dict(zip(parts, values, strict=True))
-            return part.value if all(members[name] is value for name, value in part.value.items()) else members
+            return _read_object(where, part)
         case list():
             with Reading() as read:
-                items = read.each(part.items(), lambda item: _read(step, item))
+                items = read.each(part.items(), lambda item: _read(where, item))
             same = all(item is value for item, value in zip(items, part.value, strict=True))
             return part.value if same else items
     return part.value
+
+
+def _read_object(where: Written, part: Part) -> Any:
+    parts = part.members()
+    with Reading() as read:
+        values = read.each(parts.values(), lambda member: _read(where, member))
+    same = all(value is member.value for value, member in zip(values, parts.values(), strict=True))
+    return part.value if same else dict(zip(parts, values, strict=True))
+
+
+def _read_value(where: Written, part: Part) -> TypedValue:
+    with Reading() as read:
+        fields = part.fields(required=[VALUE], optional=["default"], reading=read)
+        path = read(lambda: read_path(where, fields[VALUE]))
+        default = read(lambda: _read(where, fields["default"])) if "default" in fields else LEFT_OUT
+    return TypedValue(where.place_of(part), path, default)
+
+
+def read_path(where: Written, part: Part) -> ValuePath:
+    """The name of a value in this part. Refuses one that can never have a value."""
+    try:
+        path = parse_path(part.text())
+    except InvalidTemplate as invalid:
+        part.refuse(str(invalid))
+    if not where.stored and not path.may_have_a_value(where.names):
+        part.refuse(f"reads {path.name[:80]}, which never has a value: {names_in_words(where.names)}.")
+    if not where.stored and path.names[0] == "vars":
+        where.require_variable(part, path.name_after("vars"))
+    return path
 
 
 def render_text(text: str | TemplatedText, rendering: Rendering) -> str:
@@ -109,10 +210,12 @@ def render_text(text: str | TemplatedText, rendering: Rendering) -> str:
 
 
 def names_read(value: Any, root: str) -> set[str]:
-    """The names after this root in all templates of what was parsed: of steps, of their parts, of JSON."""
+    """The names after this root in all templates and values of what was parsed: of steps, of their parts, of JSON."""
     match value:
         case TemplatedText():
             return {name for name in value.template.names_after(root) if name is not None}
+        case TypedValue(path=path, default=default):
+            return {name for name in [path.name_after(root)] if name is not None} | names_read(default, root)
         case Mapping():
             return set().union(*(names_read(item, root) for item in value.values()))
         case list() | tuple():
@@ -124,10 +227,12 @@ def names_read(value: Any, root: str) -> set[str]:
 
 def _rendered(value: Any, rendering: Rendering) -> Any:
     match value:
-        case TemplatedText():
+        case TemplatedText() | TypedValue():
             return value.render(rendering)
         case dict():
-            return {name: _rendered(item, rendering) for name, item in value.items()}
+            members = ((name, _rendered(item, rendering)) for name, item in value.items())
+            return {name: item for name, item in members if item is not LEFT_OUT}
         case list():
-            return [_rendered(item, rendering) for item in value]
+            items = (_rendered(item, rendering) for item in value)
+            return [item for item in items if item is not LEFT_OUT]
     return value

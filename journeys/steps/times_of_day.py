@@ -2,11 +2,11 @@
 
 import re
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
+
+from engage.zones import zone_of
 
 _FORM = re.compile("([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?")
-_NO_PLACES = {"Factory", "localtime", "posixrules"}  # these depend on the machine's settings
 _A_DAY = timedelta(days=1)
 
 
@@ -23,14 +23,10 @@ def parse_time(text: str) -> time:
 
 def parse_timezone(name: str) -> ZoneInfo:
     """A time zone by its IANA name. Raises InvalidTime."""
-    if name not in _names():
+    zone = zone_of(name)
+    if zone is None:
         raise InvalidTime("must be an IANA time zone such as Europe/Berlin or UTC.")
-    return ZoneInfo(name)
-
-
-@cache
-def _names() -> frozenset[str]:
-    return frozenset(available_timezones() - _NO_PLACES)
+    return zone
 
 
 def next_time(time_of_day: time, zone: tzinfo, *, after: datetime) -> datetime:

@@ -14,7 +14,7 @@ from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, StepFailed, StepResult, TrackedEvent, step_record
-from journeys.steps.templated import TemplatedJson, read_json
+from journeys.steps.templated import TemplatedJson, read_members
 from journeys.steps.written import WrittenStep
 
 MAX_LINKS = 20
@@ -84,8 +84,7 @@ def _in_words(tracked: TrackedEvent) -> str:
 def _read_properties(step: WrittenStep, part: Part | None) -> TemplatedJson:
     if part is None or part.is_null:
         return _NO_PROPERTIES
-    part.members()
-    properties = read_json(step, part, deepest=STORED_DEPTH)
+    properties = read_members(step, part, deepest=STORED_DEPTH)
     size = json_bytes(part.value)
     if size > MAX_EVENT_PROPERTIES_BYTES:
         part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_EVENT_PROPERTIES_BYTES}.")

@@ -14,7 +14,7 @@ from engage.json.storable import STORED_DEPTH
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, StepFailed, StepResult, step_record
-from journeys.steps.templated import TemplatedJson, read_json
+from journeys.steps.templated import TemplatedJson, read_members
 from journeys.steps.written import WrittenStep
 
 _DRAWN_NAMES, _SHOWN_NAMES = 3, 5
@@ -26,7 +26,16 @@ class UpdateProfile(Kind):
 
     type: ClassVar = "update_profile"
     does: ClassVar = "Writes attributes of the customer; null deletes one."
-    examples: ClassVar = ({"id": "note", "attributes": {"coupon": "{{ api.payload.coupon }}", "trialEndsAt": None}},)
+    examples: ClassVar = (
+        {
+            "id": "note",
+            "attributes": {
+                "coupon": "{{ api.payload.coupon }}",
+                "cart": {"$value": "api.payload.items", "default": []},
+                "trialEndsAt": None,
+            },
+        },
+    )
 
     id: str
     attributes: TemplatedJson
@@ -69,7 +78,7 @@ def _written(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[s
 
 
 def _in_words(writes: Mapping[str, Any]) -> str:
-    return f"Wrote {_listed(list(writes), at_most=_SHOWN_NAMES)}."
+    return f"Wrote {_listed(list(writes), at_most=_SHOWN_NAMES) or 'nothing'}."
 
 
 def _listed(names: Sequence[str], *, at_most: int) -> str:
@@ -81,7 +90,7 @@ def _read_attributes(step: WrittenStep, part: Part) -> TemplatedJson:
     names = part.members()
     if not names:
         part.refuse("must hold at least one attribute.")
-    attributes = read_json(step, part, deepest=STORED_DEPTH)
+    attributes = read_members(step, part, deepest=STORED_DEPTH)
     try:
         check_attribute_names(names, field=part.place)
         if not step.stored and attributes.constant:

@@ -32,7 +32,7 @@ class Webhook(Kind):
             "url": "https://mail.example/send",
             "method": "POST",
             "headers": {"X-Shop": "acme"},
-            "body": {"to": "{{ customer.email }}"},
+            "body": {"to": "{{ customer.email }}", "seats": {"$value": "customer.seats"}},
             "onFailure": "exit",
         },
     )

@@ -11,7 +11,7 @@ from journeys.rendering import Rendering
 from journeys.steps.results import StepFailed
 from journeys.steps.secrets import refuse_mask
 from journeys.steps.templated import TemplatedText, read_text, render_text
-from journeys.steps.written import WrittenStep
+from journeys.steps.written import Written
 
 MAX_HEADERS = 30
 MAX_VALUE_LENGTH = 1024
@@ -73,15 +73,15 @@ def _problem_of(value: str) -> str | None:
     return None
 
 
-def read_headers(step: WrittenStep, part: Part | None, *, has_body: bool) -> Headers:
+def read_headers(where: Written, part: Part | None, *, has_body: bool) -> Headers:
     """The headers in this part, plus `Content-Type: application/json` if there is a body and no content type."""
-    values = {} if part is None or part.is_null else _read(step, part)
+    values = {} if part is None or part.is_null else _read(where, part)
     if has_body and not any(name.lower() == "content-type" for name in values):
         values = {"Content-Type": "application/json", **values}
     return Headers(values)
 
 
-def _read(step: WrittenStep, part: Part) -> dict[str, str | TemplatedText]:
+def _read(where: Written, part: Part) -> dict[str, str | TemplatedText]:
     members = part.members()
     if len(members) > MAX_HEADERS:
         part.refuse(f"holds {len(members)} headers; its maximum is {MAX_HEADERS}.")
@@ -92,7 +92,7 @@ def _read(step: WrittenStep, part: Part) -> dict[str, str | TemplatedText]:
             if name.lower() in seen:
                 read.note(member, "stands there twice; small and capital letters are the same.")
             seen.add(name.lower())
-        values = read.each(members.values(), lambda member: _read_value(step, member))
+        values = read.each(members.values(), lambda member: _read_value(where, member))
     return dict(zip(members, values, strict=True))
 
 
@@ -103,13 +103,13 @@ def _check_name(part: Part, name: str) -> None:
         part.refuse("must not be set: the service sets it.")
 
 
-def _read_value(step: WrittenStep, part: Part) -> str | TemplatedText:
+def _read_value(where: Written, part: Part) -> str | TemplatedText:
     if is_sealed(part.value):
-        if not step.stored:
+        if not where.stored:
             part.refuse("cannot be decrypted: ENCRYPTION_KEYS lacks its key. Write the value itself.")
         return str(part.value)
-    refuse_mask(step, part)
-    value = read_text(step, part)
+    refuse_mask(where, part)
+    value = read_text(where, part)
     if isinstance(value, str) and (problem := _problem_of(value)):
         part.refuse(f"{problem}.")
     return value

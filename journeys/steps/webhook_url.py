@@ -9,7 +9,7 @@ from journeys.rendering import Rendering, parse_url_template
 from journeys.steps.results import StepFailed
 from journeys.steps.templated import TemplatedText, read_text, render_text
 from journeys.steps.webhook_targets import RefusedRequest, Target, parse_target
-from journeys.steps.written import WrittenStep
+from journeys.steps.written import Written
 
 MAX_LENGTH = 2048
 _MAX_WRITTEN = 16 * 1024
@@ -71,7 +71,7 @@ def origin_of(url: object) -> Target | None:
         return None
 
 
-def read_url(step: WrittenStep, part: Part) -> Url:
+def read_url(where: Written, part: Part) -> Url:
     """The URL in this part. Refuses any that cannot be called."""
     text = part.text(at_most=_MAX_WRITTEN)
     match = _FORM.fullmatch(text)
@@ -79,24 +79,24 @@ def read_url(step: WrittenStep, part: Part) -> Url:
         part.refuse("must begin with http:// or https://.")
     origin, rest = f"{match['scheme'].lower()}://{match['authority']}", match["rest"]
     with Reading() as read:
-        target = read(lambda: _read_target(step, part, origin, match["authority"]))
-        written = read(lambda: _read_rest(step, part, origin, rest))
+        target = read(lambda: _read_target(where, part, origin, match["authority"]))
+        written = read(lambda: _read_rest(where, part, origin, rest))
     path = _PATH.match(rest)
     return Url(origin=origin, target=target, rest=written, path=path[0] if path else "")
 
 
-def _read_rest(step: WrittenStep, part: Part, origin: str, rest: str) -> str | TemplatedText:
+def _read_rest(where: Written, part: Part, origin: str, rest: str) -> str | TemplatedText:
     if "#" in _TEMPLATE.sub("", rest):
         part.refuse("must not have a fragment (#…).")
     if _has_dots(_TEMPLATE.sub("x", rest)):
         part.refuse("must not have . or .. for a part of its path.")
-    read = read_text(step, Part(rest, part.place, part.refusal), parse=parse_url_template)
-    if not step.stored and isinstance(read, str) and (length := len(_encoded(origin, read))) > MAX_LENGTH:
+    read = read_text(where, Part(rest, part.place, part.refusal), parse=parse_url_template)
+    if not where.stored and isinstance(read, str) and (length := len(_encoded(origin, read))) > MAX_LENGTH:
         part.refuse(f"is {length} characters long; its maximum is {MAX_LENGTH}.")
     return read
 
 
-def _read_target(step: WrittenStep, part: Part, origin: str, authority: str) -> Target:
+def _read_target(where: Written, part: Part, origin: str, authority: str) -> Target:
     """The URL's target. Uses the client's own parser, so that whatever is accepted here can be sent."""
     if "{{" in authority or "{%" in authority:
         part.refuse("may hold templates in its path and query only: its host and port are literal.")
@@ -112,8 +112,8 @@ def _read_target(step: WrittenStep, part: Part, origin: str, authority: str) -> 
     except RefusedRequest:
         part.refuse(_NO_HOST)
     try:
-        if step.require_callable and not step.stored:
-            step.require_callable(target)
+        if where.require_callable and not where.stored:
+            where.require_callable(target)
     except RefusedRequest as refusal:
         part.refuse(f"cannot be called: {refusal}")
     return target

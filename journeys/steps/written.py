@@ -1,11 +1,12 @@
-"""A step as written in a journey's definition, with what the parsers of all step types share."""
+"""A step as written in a journey's definition, with what the parsers of all step types, and others, share."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from engage.errors import Refusal
 from engage.json.documents import Fields, Part, Reading
+from journeys.rendering import NAMES, Names
 from journeys.steps.webhook_targets import Target
 
 LONGEST_ID = 100
@@ -28,9 +29,9 @@ class Known(Protocol):
     def variables(self) -> Collection[str]: ...
 
 
-@dataclass(frozen=True)
-class WrittenStep:
-    """One step being parsed: its id, the id of the step after it (None if it is the last), and the ids of all steps.
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Something being parsed that holds templates, with the `names` that these may begin with.
 
     `stored`: it was saved before, so it need not keep to the rules that came later, nor name only what is still known,
     because customers are inside. `require_callable` raises RefusedRequest for the target of a webhook. What it names of
@@ -38,12 +39,30 @@ class WrittenStep:
     """
 
     part: Part
-    id: str
-    following: str | None
-    ids: Collection[str]
+    names: Names = field(default_factory=lambda: NAMES)
     stored: bool = False
     require_callable: Callable[[Target], None] | None = None
     known: Known | None = None
+
+    def require_variable(self, part: Part, name: str | None) -> None:
+        """Refuses a variable that the workspace does not have, and one whose name is known only when it is read."""
+        if name is None:
+            part.refuse("reads vars without a name: write vars and the name of a variable, such as vars.shop.")
+        if self.known is not None and name not in self.known.variables:
+            part.refuse(f"reads vars.{name}, but the workspace has no variable of this name.")
+
+    def place_of(self, part: Part) -> str:
+        """The place of a part within this: `body.user.name`."""
+        return part.place.removeprefix(f"{self.part.place}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenStep(Written):
+    """One step being parsed: its id, the id of the step after it (None if it is the last), and the ids of all steps."""
+
+    id: str
+    following: str | None
+    ids: Collection[str]
 
     def fields(self, *, reading: Reading, required: Collection[str] = (), optional: Collection[str] = ()) -> Fields:
         """The fields of its type. Every step requires `id` and `type` and may have `next`."""
@@ -69,14 +88,3 @@ class WrittenStep:
         if step_id not in self.ids:
             part.refuse(f"is {step_id!r}, but no step has this id.")
         return step_id
-
-    def require_variable(self, part: Part, name: str | None) -> None:
-        """Refuses a variable that the workspace does not have, and one whose name is known only when it is read."""
-        if name is None:
-            part.refuse("reads vars without a name: write vars and the name of a variable, such as vars.shop.")
-        if self.known is not None and name not in self.known.variables:
-            part.refuse(f"reads vars.{name}, but the workspace has no variable of this name.")
-
-    def place_of(self, part: Part) -> str:
-        """The place of a part within this step: `body.user.name`."""
-        return part.place.removeprefix(f"{self.part.place}.")

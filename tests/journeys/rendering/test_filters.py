@@ -6,6 +6,9 @@ from urllib.parse import quote_plus, unquote_plus
 from hypothesis import given
 from hypothesis import strategies as st
 
+from journeys.rendering import NAMES, parse_template
+from journeys.rendering.arguments import TAKES
+from journeys.rendering.filters import FILTERS
 from journeys.rendering.values import as_text
 from tests.journeys.rendering.templates import failure_of, rendered
 from tests.support.cases import each
@@ -76,3 +79,54 @@ def test_uniq_by_a_name_keeps_the_first_with_each_value() -> None:
     orders = [{"of": "hat", "n": 1}, {"of": ["cap"], "n": 2}, {"of": ["cap"]}, {"of": "hat"}, {"n": 3}, {"of": None}]
     assert rendered("{{ x | uniq: 'of' | map: 'n' | join: ',' }}", x=orders) == "1,2,3"
     assert failure_of("{{ x | uniq: 'of' }}", x=[1]) == "the filter uniq cannot work with what it was given."
+
+
+@each("value", [True, [], {}, "", "abc", "1e3", "1_000", "12 kg", "٣", "nan", "9" * 400])
+def test_what_is_no_number_is_no_money(value: Any) -> None:
+    assert failure_of("{{ x | money: 2 }}", x=value) == "the filter money cannot work with what it was given."
+
+
+@given(st.integers(-(2**63), 2**64) | st.floats(-1e300, 1e300), st.integers(0, 9))
+def test_money_has_its_digits_and_no_exponent(number: float, digits: int) -> None:
+    text = rendered("{{ x | money: y }}", x=number, y=digits)
+    whole, _, rest = text.removeprefix("-").partition(".")
+    assert whole.isdigit()
+    assert len(rest) == digits
+    assert abs(float(text) - number) <= max(0.5 * 10**-digits, abs(number) * 1e-12)
+
+
+@each(
+    "written, takes",
+    [
+        ("1 | round: 1, 2", "round what it does not take: it takes perhaps a number."),
+        ("'a' | upcase: 'x'", "upcase what it does not take: it takes nothing."),
+        ("'a' | replace", "replace what it does not take: it takes a text and perhaps a text."),
+        ("'a' | truncate: 'long'", "truncate what it does not take: it takes perhaps a number and a text."),
+        ("'a' | append: nil", "append what it does not take: it takes a text."),
+        ("1 | plus: '3 kg'", "plus what it does not take: it takes a number."),
+        (
+            "now | date: '%F', 'Mars/Base'",
+            "date what it does not take: it takes perhaps a text and a time zone such as",
+        ),
+        ("now | date: '%F', 2", "date what it does not take: "),
+        ("now | concat: 'x'", "concat what it does not take: it takes an array."),
+        ("now | size: allow_false: true", "size what it does not take: it takes nothing."),
+        ("1 | money: 'two'", "money what it does not take: it takes perhaps a number."),
+        ("1 | round: customer.digits | plus: '3.5' | append: 2 | default: nil, allow_false: true", ""),
+        ("now | date: '%F', customer.zone", ""),
+        ("'a' | truncate: 5, '' | slice: 0, 2 | split: '' | join | default: 0", ""),
+    ],
+)
+def test_arguments_are_checked_with_the_template(written: str, takes: str) -> None:
+    for text in (
+        f"{{{{ {written} }}}}",
+        f"{{% assign x = {written} %}}",
+        f"{{% for i in (1..2) %}}{{% echo {written} %}}{{% endfor %}}",
+    ):
+        mistakes = parse_template(text).mistakes(NAMES)
+        assert len(mistakes) == bool(takes)
+        assert not takes or mistakes[0].startswith(f"gives the filter {takes}")
+
+
+def test_it_is_known_of_every_filter_what_it_takes() -> None:
+    assert TAKES.keys() == FILTERS.keys()

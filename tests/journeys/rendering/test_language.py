@@ -35,6 +35,7 @@ SCOPE = {
     "no": False,
     "zero": 0,
     "four": 4,
+    "huge": 1e21,
     "when": "2027-03-05T14:07:09.25+01:00",
 }
 
@@ -148,6 +149,15 @@ FILTER_ROWS = [
      "Friday March 064 09 5 02 PM %L 1970-01-01 00:00:00.000"),
     ("{{ 'now' | date: '%F' }} {{ 'soon' | date: '%F' }} {{ when | date: '' }} [{{ nobody | date: '%F' }}]",
      "2026-11-20 soon 2027-03-05T14:07:09.25+01:00 []"),
+    # Of our own
+    ("{{ when | date: '%F %H:%M %Z', 'America/New_York' }} {{ 'now' | date: '%R', 'Asia/Kolkata' }}",
+     "2027-03-05 08:07 EST 17:30"),
+    ("{{ 12 | money }} {{ huge | money: 2 }} {{ '2.675' | money: 2 }} {{ -0.001 | money: 2 }} [{{ nobody | money }}]",
+     "12.00 1000000000000000000000.00 2.68 0.00 []"),
+    ("{{ orders | first | json }} {{ code | json }} {{ yes | json }} {{ nobody | json }}",
+     '{"id":1,"item":"hat","paid":true,"left":0} "SPRING2027" true null'),
+    ("{{ 'abc' | sha256 }} [{{ nobody | sha256 }}]",
+     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad []"),
 ]  # fmt: skip
 
 # What loops go over, one after the other, each with the name x, and what they write.

@@ -1,0 +1,64 @@
+"""The filter `date`: an instant in a format, and perhaps in a time zone."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from liquid.filter import with_context
+
+from engage.zones import zone_of
+from journeys.rendering.context import Context, scope_of
+from journeys.rendering.failures import RenderingFailed
+from journeys.rendering.values import as_text
+
+_MAX_FORMAT = 100
+_START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_SECONDS = re.compile(r"[0-9]{1,12}")
+_OWN_DIRECTIVE = re.compile("%(?P<digits>[1-9]?)(?P<name>[LN]|(?<=%)(?:[s%]|:z))")
+
+
+@with_context
+def date(value: Any, form: Any = "", zone: Any = None, *, context: Context) -> Any:
+    """The instant formatted by `form`, as clocks in `zone` show it, without one in its own offset, or else in UTC.
+
+    "now" and "today" are the scope's `now`. Whole numbers are seconds since 1970. Any other value is returned as it is.
+    """
+    moment = _instant(scope_of(context)["now"] if value in ("now", "today") else value)
+    form = as_text(form)
+    if moment is None or not form:
+        return value
+    if len(form) > _MAX_FORMAT:
+        raise RenderingFailed(f"a date's format is longer than {_MAX_FORMAT} characters.")
+    if zone is not None:
+        moment = _in_zone(moment, as_text(zone))
+    return moment.strftime(_OWN_DIRECTIVE.sub(lambda found: _written(moment, found), form))
+
+
+def _in_zone(moment: datetime, name: str) -> datetime:
+    zone = zone_of(name)
+    if zone is None:
+        raise RenderingFailed("the filter date is given what is no time zone.")
+    return moment.astimezone(zone)
+
+
+def _written(moment: datetime, directive: re.Match[str]) -> str:
+    """What Python's strftime cannot write, or only in the zone of the machine."""
+    match directive["name"]:
+        case "s":
+            return str(int(moment.timestamp()))
+        case "L" | "N" as name:
+            digits = int(directive["digits"] or ("3" if name == "L" else "9"))
+            return f"{moment.microsecond:06}000"[:digits]
+        case ":z":
+            return moment.isoformat()[-6:]
+    return directive.group()
+
+
+def _instant(value: Any) -> datetime | None:
+    if type(value) is int or (isinstance(value, str) and _SECONDS.fullmatch(value)):
+        return _START_OF_TIME + timedelta(seconds=int(value))
+    try:
+        moment = datetime.fromisoformat(value)
+    except (ValueError, TypeError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
