@@ -15,15 +15,12 @@ from engage.admin.login import break_glass
 from engage.admin.login.second_factor import pages as second_factor
 from engage.calls.call import Call
 from engage.calls.views import urlpatterns as views_of
-from journeys.api import urls as journeys
 
 admin.autodiscover()
 autodiscover_modules("api")  # each registers its calls
 
 urlpatterns = [
     # The most frequently called are matched first.
-    journeys.trigger,
-    path("api/v1/customers/", include(journeys.customers)),
     path("api/v1/", include(views_of(Call.all()))),
     path("sdk/v1/<str:name>", sdk_file),
     path("", LandingView.as_view()),

@@ -6,15 +6,16 @@ these, and so is everybody whom the call names and does not address.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated
 
 from django.db import connection
 
 from customers.audience.segments import ErrorResolvingSegments, belongs_to_any, members_of
 from customers.models import Segment
-from engage.database.object_ids import is_object_id
+from engage.database.object_ids import ObjectId, is_object_id
 from engage.database.sql import Fragment, Statement, Template, compose
 from engage.errors import FailureDetail
+from engage.json.fields import Spelled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,20 +49,29 @@ def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[S
     return list(found.values())
 
 
-class NamedCustomer(NamedTuple):
-    """A customer's id, and the external id by which a call may have named them."""
+@dataclass(frozen=True)
+class NamedCustomer:
+    """A customer named by the call."""
 
-    customer_id: str
-    external_id: str | None
+    customer_id: Annotated[ObjectId, "The customer's id."]
+    external_id: Annotated[
+        str | None,
+        "The customer's id in your own system; null if there is none, or if the customer was erased.",
+        Spelled("external_id"),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """Customers that a call names but does not address. `unknown` are external ids that no customer has."""
+    """Customers that a call names but does not address."""
 
-    unknown: Sequence[str] = ()
-    excluded: Sequence[NamedCustomer] = ()
-    not_in_segments: Sequence[NamedCustomer] = ()
+    unknown: Annotated[
+        Sequence[str], "The `external_ids` that no customer has, in the order sent.", Spelled("unknownExternalIds")
+    ] = ()
+    excluded: Annotated[Sequence[NamedCustomer], "The customers left out because of `exclude_external_ids`."] = ()
+    not_in_segments: Annotated[
+        Sequence[NamedCustomer], "The customers in `external_ids` who are in none of the segments."
+    ] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

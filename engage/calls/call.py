@@ -20,6 +20,8 @@ from inspect import cleandoc
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from drf_spectacular.utils import OpenApiParameter
+
 from engage.calls.asked import Asked
 from engage.errors import Refusal
 from engage.http.long_answers import LongAnswer
@@ -106,10 +108,10 @@ class Call:
     workspace gets that as well, once the body is read; otherwise a foreign workspace is refused first.
 
     `says` is the message of a success, unless each answer has its own. `answer` tells in the document what it holds, by
-    status if there are several; its component is called after what it holds, or `answer_name`. `refuses` are examples
-    of the refusals of its own. With `once`, it takes an `Idempotency-Key`; with `optional_body`, no body at all is an
-    empty one. Its view inherits from `view`, which says what the call needs of its own (engage/http/views.py). Paths
-    that are called `often` are matched before the others.
+    status if there are several; its component is called after what it holds, or `answer_name`. `parameters` are headers
+    of its own, and `refuses` examples of the refusals of its own. With `once`, it takes an `Idempotency-Key`; with
+    `optional_body`, no body at all is an empty one. Its view inherits from `view`, which says what the call needs of
+    its own (engage/http/views.py). Paths that are called `often` are matched before the others.
     """
 
     method: str
@@ -121,6 +123,7 @@ class Call:
     answer: str | Mapping[int, str]
     answer_name: str | None = None
     ids: Sequence[PathId] = ()
+    parameters: Sequence[OpenApiParameter] = ()
     requests: Mapping[str, Any] = field(default_factory=dict)
     examples: Mapping[str, Any] = field(default_factory=dict)
     refuses: Sequence[Refusal] = ()

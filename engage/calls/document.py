@@ -26,7 +26,7 @@ def described(call: Call, view: View) -> View:
         tag=call.tag,
         summary=call.summary,
         description=call.description,
-        parameters=[*_path_ids(call), *_parameters(signature.query)],
+        parameters=[*_path_ids(call), *_parameters(signature.query), *call.parameters],
         body=TypedBody(signature.body, optional=call.optional_body) if signature.body else None,
         requests=call.requests,
         answers=[*_answers(call)],

@@ -32,7 +32,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class OneOf:
-    """The name of a type that is one of several objects: `Annotated[QueuedOneData | DryRunData, OneOf("Triggered")]`.
+    """The name of a type that is one of several objects: `Annotated[QueuedOne | DryRunData, OneOf("Triggered")]`.
 
     Few generators of clients know such a choice, so in the plain form it is one object with the fields of all.
     """

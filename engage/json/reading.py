@@ -155,7 +155,7 @@ class _ObjectReader:
         for field in self.fields:
             value = given.get(field.spelling)
             if field.is_absent(value):
-                if field.is_required or (field.required_without and not given.get(field.required_without)):
+                if field.is_required or (field.required_without and given.get(field.required_without) in (None, "")):
                     wrong.append(missing(field.spelling))
                 continue
             try:

@@ -1,12 +1,14 @@
 """The calls about journeys, by subject.
 
 1. `path_ids`: the ids in their paths, and what these find.
-2. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
-3. `statistics`: their steps as a graph, and counts of what they do.
+2. `trigger`: customers enter a journey; `dry_runs` has the answers where that is only tried.
+3. `events`: servers report what customers do.
 4. `jobs`: what became of triggers, and taking a job back.
 5. `enrollments`: their history, a customer's entries, and ending one early.
+6. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
+7. `statistics`: their steps as a graph, and counts of what they do.
 """
 
-from journeys.api import enrollments, jobs, statistics, steering
+from journeys.api import enrollments, events, jobs, statistics, steering, trigger
 
-__all__ = ["enrollments", "jobs", "statistics", "steering"]
+__all__ = ["enrollments", "events", "jobs", "statistics", "steering", "trigger"]

@@ -16,7 +16,7 @@ from engage.http.paging import NEXT_CURSOR, InvalidCursor, parse_cursor, written
 from engage.json.fields import Parsed, Text, Whole, filled
 from engage.json.keywords import Keywords
 from engage.scopes import Scope
-from journeys.api.triggers.examples import ADAS_JOB, JOURNEY, TRIGGER
+from journeys.api.path_ids import ADAS_JOB, JOURNEY_ID, TRIGGER_ID
 from journeys.enrollments.by_customer import (
     GOES_ON,
     LAST_STEP,
@@ -247,11 +247,11 @@ def _at(hour: int, minute: int, second: int, milliseconds: int = 0, day: int = 2
 _ENTERED_AT, _ENDED_AT = _at(19, 8, 0, 310), _at(8, 15, 0, day=21)
 _EXITED = Entered(
     enrollment_id=ENROLLMENT_ID.example,
-    journey_id=JOURNEY,
+    journey_id=JOURNEY_ID.example,
     journey_name="Order follow-up",
     revision=3,
     customer_id=ADA,
-    trigger_id=TRIGGER,
+    trigger_id=TRIGGER_ID.example,
     job_id=ADAS_JOB,
     state="exited",
     step_id="tell-shop",
@@ -313,10 +313,10 @@ _HISTORY = filled(
 )
 _ENROLLED = CustomerTrigger(
     job_id=ADAS_JOB,
-    place=Cursor(queued_ms=1795201680123, journey_id=JOURNEY),
-    journey_id=JOURNEY,
+    place=Cursor(queued_ms=1795201680123, journey_id=JOURNEY_ID.example),
+    journey_id=JOURNEY_ID.example,
     journey_name="Order follow-up",
-    trigger_id=TRIGGER,
+    trigger_id=TRIGGER_ID.example,
     form="single",
     event_id=None,
     event_name=None,
@@ -338,7 +338,7 @@ _ENROLLED = CustomerTrigger(
 )
 _REFUSED = replace(
     _ENROLLED,
-    job_id=job_id(journey_id=JOURNEY, customer_id=ADA, queued_ms=1795201683007),
+    job_id=job_id(journey_id=JOURNEY_ID.example, customer_id=ADA, queued_ms=1795201683007),
     trigger_id="6a0b1c31e4b0a1d2c3e4f507",
     event_id="6a0b1c31e4b0a1d2c3e4f5e2",
     event_name="ordered",
@@ -349,7 +349,7 @@ _REFUSED = replace(
     enrollment=None,
 )
 _CUSTOMER_JOURNEYS = CustomerJourneys(
-    customer_id=ADA, triggers=[_REFUSED, _ENROLLED], next_cursor=written_cursor([1795201680123, JOURNEY])
+    customer_id=ADA, triggers=[_REFUSED, _ENROLLED], next_cursor=written_cursor([1795201680123, JOURNEY_ID.example])
 )
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Annotated, ClassVar
 
 from customers.api.path_ids import ADA, BOB
+from customers.audience.selection import LeftOut, NamedCustomer
 from engage.calls.asked import Asked
 from engage.calls.call import PathId, delete, get
 from engage.calls.queries import CURSOR, LIMIT
@@ -16,10 +17,8 @@ from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
 from engage.json.fields import Parsed, Whole, filled
 from engage.json.keywords import Keywords, known
 from engage.scopes import Scope
-from journeys.api.path_ids import JOURNEY_ID
+from journeys.api.path_ids import ADAS_JOB, BOBS_JOB, JOURNEY_ID
 from journeys.api.path_ids import TRIGGER_ID as OF_TRIGGER
-from journeys.api.triggers.examples import ADAS_JOB, BOBS_JOB
-from journeys.api.triggers.left_out_answers import NamedCustomerData, left_out_data, named_data
 from journeys.job_ids import parse_job_id
 from journeys.jobs import cancellation
 from journeys.jobs.cancellation import CANCELLED_BY_A_CALL, JobAlreadyDecided
@@ -71,20 +70,15 @@ class LeftOutCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallSent:
+class CallSent(LeftOut):
     """What a call for many customers said, and whom it left out, as of the moment of the call."""
 
     schema_name: ClassVar = "Call"
 
-    unknown_external_ids: Annotated[Sequence[str], "The `external_ids` that no customer has, in the order sent."]
-    excluded: Annotated[Sequence[NamedCustomerData], "The customers left out because of `exclude_external_ids`."]
-    not_in_segments: Annotated[
-        Sequence[NamedCustomerData], "The customers in `external_ids` who are in none of the segments."
-    ]
     external_ids: Annotated[int, "The number of different `external_ids` in the call.", Keywords(minimum=0)]
     segment_ids: Annotated[Sequence[ObjectId], "The `segment_ids` of the call."]
     exclusions: Annotated[
-        Sequence[NamedCustomerData], "The customers in `exclude_external_ids`, selected otherwise or not."
+        Sequence[NamedCustomer], "The customers in `exclude_external_ids`, selected otherwise or not."
     ]
     unknown_exclusions: Annotated[Sequence[str], "The `exclude_external_ids` that no customer had, in the order sent."]
     left_out: Annotated[
@@ -95,14 +89,11 @@ class CallSent:
 
     @classmethod
     def of(cls, call: CallForMany) -> "CallSent":
-        left_out = left_out_data(call.left_out)
         return cls(
-            unknown_external_ids=left_out["unknownExternalIds"],
-            excluded=left_out["excluded"],
-            not_in_segments=left_out["notInSegments"],
+            **vars(call.left_out),
             external_ids=call.named,
             segment_ids=call.segment_ids,
-            exclusions=[named_data(customer) for customer in call.exempt],
+            exclusions=call.exempt,
             unknown_exclusions=call.unknown_exclusions,
             left_out=LeftOutCounts(
                 unknown=call.unknown,
@@ -214,9 +205,8 @@ _DECIDED = TriggerSent(
         exclusions=[],
         unknown_exclusions=[],
         left_out=LeftOutCounts(unknown=1, excluded=0, not_in_segments=1),
-        unknown_external_ids=["nobody"],
-        excluded=[],
-        not_in_segments=[NamedCustomerData(customerId="68a1f0c2e4b0a1d2c3e4f5c9", external_id="cy")],
+        unknown=["nobody"],
+        not_in_segments=[NamedCustomer(customer_id="68a1f0c2e4b0a1d2c3e4f5c9", external_id="cy")],
     ),
 )
 

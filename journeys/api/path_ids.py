@@ -1,9 +1,11 @@
-"""The ids in the paths of the calls about journeys."""
+"""The ids in the paths of the calls about journeys, with those of examples."""
 
 from dataclasses import replace
 
+from customers.api.path_ids import ADA, BOB
 from engage.calls.call import PathId
 from journeys.entering.trigger import JourneyNotFound, own_journey
+from journeys.job_ids import job_id
 from journeys.jobs.trigger_states import TriggerNotFound, journey_of_trigger, own_trigger
 
 
@@ -32,4 +34,7 @@ TRIGGER_ID = PathId(
     journey_of=journey_of_trigger,
     find=own_trigger,
     finds="trigger",
+)
+ADAS_JOB, BOBS_JOB = (
+    job_id(journey_id=JOURNEY_ID.example, customer_id=who, queued_ms=1795201680123) for who in (ADA, BOB)
 )

@@ -7,7 +7,7 @@ decide them now (entering/entry_decisions.py), and the steps are walked by the s
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from customers.audience.selection import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
 from customers.conditions import CustomerFacts
@@ -19,7 +19,7 @@ from journeys.enrollments.revisions import courses_of
 from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.trigger import JourneyNotFound, Recipient, require_api_trigger
 from journeys.entering.waiting_jobs import supposed_jobs
-from journeys.entry_rules import Decision
+from journeys.entry_rules import Verdict
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.rehearsal import Rehearsal, rehearse
@@ -29,11 +29,18 @@ _NO_ENROLLMENT = "0" * 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
-    """A customer whom the call would queue, and what a worker would decide."""
+class Tried(NamedCustomer):
+    """A customer whom the call would queue, and what a worker would decide now."""
 
-    customer: NamedCustomer
-    decision: Decision
+    schema_name: ClassVar = "TriedCustomer"
+
+    result: Annotated[Verdict, "The result that the job would have."]
+    reason: Annotated[str, "The reason for the result, as text."]
+    details: Annotated[
+        Sequence[str],
+        "For `conditions_not_met`: the tests that fail, each with the value that is there and what is wanted. Empty "
+        "for other results.",
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +106,13 @@ def try_customers(
     )
     decisions = decide_jobs(jobs).decisions
     return [
-        Tried(customer=customer, decision=decision)
+        Tried(
+            customer_id=customer.customer_id,
+            external_id=customer.external_id,
+            result=decision.verdict,
+            reason=decision.reason,
+            details=decision.details,
+        )
         for customer, (_, decision) in zip(customers, decisions, strict=True)
     ]
 

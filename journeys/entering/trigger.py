@@ -8,7 +8,7 @@ An answer says "queued" only of what is committed. A trigger never creates custo
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.db import transaction
 
@@ -16,7 +16,7 @@ from customers.audience.selection import Audience, resolve_segments, select_audi
 from customers.identifier_rules import comparable_email, one_spelling
 from customers.identity.aliases import merged_into
 from customers.identity.lookup import CustomerNotFound
-from engage.database.object_ids import is_object_id, row_with_id
+from engage.database.object_ids import ObjectId, is_object_id, row_with_id
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
 from engage.errors import Refusal
@@ -81,23 +81,34 @@ class Recipient:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Excluded:
-    """A single call that excludes its own customer: nothing was queued."""
+class QueuedOne:
+    """One customer, queued."""
 
-    customer_id: str
-    journey_id: str
+    customer_id: Annotated[ObjectId, "The customer's id."]
+    journey_id: Annotated[ObjectId, "The journey's id."]
+    status: Literal["queued"] = "queued"
+    queued: Annotated[Literal[True], "False if the customer is excluded, and for a dry run."] = True
+    job_id: Annotated[str, "The id of the job; null if nothing was queued. `GET …/jobs/{jobId}` returns its result."]
+    trigger_id: Annotated[
+        ObjectId,
+        "The id of this trigger; null if nothing was queued. `GET …/triggers/{triggerId}` returns its progress.",
+    ]
+    note: Annotated[
+        str, "States that a worker creates the enrollments after checking the entry rules, or creates none."
+    ] = "The enrollment is created by a worker after entry-rule validation."
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueuedOne:
-    """A single call, queued."""
+class ExcludedOne:
+    """The call excludes its own customer: nothing was queued."""
 
-    trigger: QueuedTrigger
-    customer_id: str
-
-    @property
-    def job_id(self) -> str:
-        return _job_id(self.trigger, self.customer_id)
+    customer_id: Annotated[ObjectId, "The customer's id."]
+    journey_id: Annotated[ObjectId, "The journey's id."]
+    status: Literal["excluded"] = "excluded"
+    queued: Literal[False] = False
+    job_id: None = None
+    trigger_id: None = None
+    note: Annotated[str, "States that no enrollment will be created."] = "No enrollment will be created."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +141,7 @@ def trigger_one(
     exclude_external_ids: list[str],
     payload: Mapping[str, Any],
     called_by: str,
-) -> QueuedOne | Excluded:
+) -> QueuedOne | ExcludedOne:
     """Queues one customer. `called_by` is the API key's id.
 
     Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound.
@@ -157,10 +168,15 @@ def trigger_one(
             called_by=called_by,
         )
     if outcome.trigger is None:
-        return Excluded(customer_id=outcome.customer_id, journey_id=journey_id)
-    queued = QueuedOne(trigger=outcome.trigger, customer_id=outcome.customer_id)
+        return ExcludedOne(customer_id=outcome.customer_id, journey_id=journey_id)
+    queued = QueuedOne(
+        customer_id=outcome.customer_id,
+        journey_id=journey_id,
+        job_id=_job_id(outcome.trigger, outcome.customer_id),
+        trigger_id=outcome.trigger.id,
+    )
     transaction.on_commit(
-        lambda: wakeups.wake_for_single(trigger_id=queued.trigger.id, job_id=queued.job_id), robust=True
+        lambda: wakeups.wake_for_single(trigger_id=queued.trigger_id, job_id=queued.job_id), robust=True
     )
     return queued
 

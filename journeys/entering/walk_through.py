@@ -15,6 +15,7 @@ from customers.models import Customer
 from engage.database.object_ids import is_object_id, row_with_id
 from engage.errors import Refusal
 from journeys.entering.dry_runs import Tried, rehearse_journey, try_customers
+from journeys.entry_rules import Verdict
 from journeys.models import Journey
 from journeys.steps.context import Occurrence
 from journeys.steps.events import nothing_known, stored_pattern
@@ -49,7 +50,7 @@ class WalkThrough:
 
     @property
     def enters(self) -> bool:
-        return self.why_not_started is None and self.tried.decision.enrolls
+        return self.why_not_started is None and self.tried.result is Verdict.ENROLLED
 
 
 def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, Any], now: datetime) -> WalkThrough:

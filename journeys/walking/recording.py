@@ -11,7 +11,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from django.db import transaction
 
@@ -19,6 +19,7 @@ from customers.events import NewEvent
 from customers.identity.locks import lock_customers_named, undisturbed
 from customers.identity.lookup import CustomerNotFound, Reference
 from customers.models import Event
+from engage.database.object_ids import ObjectId
 from engage.errors import Refusal
 from journeys import wakeups
 from journeys.walking.reactions import record_and_react
@@ -36,10 +37,12 @@ class ReportedEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedEvent:
-    """An event that is committed with what it led to."""
+    """One event, recorded."""
 
-    event_id: str
-    customer_id: str
+    schema_name: ClassVar = "ReportedEvent"
+
+    event_id: Annotated[ObjectId, "The event's id."]
+    customer_id: Annotated[ObjectId, "The id of the customer whose event it is."]
 
 
 def record_reported_event(*, workspace_id: str, event: ReportedEvent) -> RecordedEvent:

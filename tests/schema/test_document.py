@@ -24,11 +24,8 @@ from tests.support.conformance import at, escaped, referred, violation
 from tests.support.processes import environment
 
 PATH = "/api/v1/schema"
-CALLS = {(call.method, f"/api/v1/{call.path}") for call in Call.all()} | {
-    ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"),
-    ("POST", "/api/v1/customers/{workspaceId}/events"),
-}
-BODIES = {body_name(shape) for shape in all_bodies()} | {"EventItem", "EventsRequest", "TriggerRequest"}
+CALLS = {(call.method, f"/api/v1/{call.path}") for call in Call.all()}
+BODIES = {body_name(shape) for shape in all_bodies()}
 
 
 def read(**headers: str) -> Answer:

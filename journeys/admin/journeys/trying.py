@@ -25,7 +25,7 @@ from engage.json.compact import json_bytes
 from engage.json.storable import STORED_DEPTH, depth
 from journeys.admin.drawing.drawings import Drawing, Way, graph_of_revision, lit
 from journeys.admin.results import JOB_RESULT, STEP_STATE
-from journeys.entering.trigger import Excluded, Recipient, trigger_one
+from journeys.entering.trigger import ExcludedOne, Recipient, trigger_one
 from journeys.entering.walk_through import WalkThrough, walk_through
 from journeys.models import Journey
 from journeys.operations.redaction import url_without_secrets, without_values
@@ -107,11 +107,11 @@ def tried(journey: Journey, form: TryForm, *, request: HttpRequest, now: datetim
     walk = walk_through(
         journey=journey, customer=form.cleaned_data["customer"], payload=form.cleaned_data["payload"], now=now
     )
-    decision = walk.tried.decision
+    entry = walk.tried
     return Trial(
-        verdict=badge(decision.verdict.value, JOB_RESULT[decision.verdict.value]),
-        why=walk.why_not_started or decision.reason,
-        details=tuple(decision.details),
+        verdict=badge(entry.result.value, JOB_RESULT[entry.result.value]),
+        why=walk.why_not_started or entry.reason,
+        details=tuple(entry.details),
         enters=walk.enters,
         drawing=_drawing(walk),
         table={"headers": _HEADERS, "rows": [_row(step, request=request) for step in walk.rehearsal.steps]},
@@ -181,5 +181,5 @@ def sent(journey: Journey, form: TryForm) -> str:
         payload=payload,
         called_by="",
     )
-    assert not isinstance(queued, Excluded)  # nobody is
-    return f"Sent through by hand, by the trigger {queued.trigger.id}."
+    assert not isinstance(queued, ExcludedOne)  # nobody is
+    return f"Sent through by hand, by the trigger {queued.trigger_id}."

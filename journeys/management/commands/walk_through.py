@@ -2,25 +2,35 @@
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from engage.errors import Refusal
+from engage.json.fields import Stored
 from engage.json.instants import has_room
+from engage.json.reading import read
+from engage.json.writing import written
 from engage.terminal import printable
-from journeys.api.triggers.dry_run_answers import RehearsedStepData, rehearsal_data, tried_data
-from journeys.api.triggers.serializers import read_payload
+from journeys.api.dry_runs import RehearsalData
 from journeys.entering.walk_through import WalkThrough, customer_known_as, journey_known_as, walk_through
 from journeys.management.arguments import read_object
 
 _INDENT = " " * 22
 _LONGEST_LINE = 80
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Payload:
+    """As a call may have it."""
+
+    payload: Annotated[dict[str, Any], Stored()]
 
 
 class Command(BaseCommand):
@@ -50,12 +60,16 @@ a wait for an event to last until its time-out. The event of an event journey is
         try:
             journey = journey_known_as(name=options["journey"], workspace_key=options["workspace"])
             customer = customer_known_as(workspace_id=journey.workspace_id, name=options["customer"])
-            payload = read_payload(read_object(options["payload"])) if options["payload"] else {}
+            payload = _payload(options["payload"]) if options["payload"] else {}
             walk = walk_through(journey=journey, customer=customer, payload=payload, now=now)
         except Refusal as refusal:
             raise CommandError(printable(refusal.message)) from None
         told = [_as_json(walk)] if options["json"] else map(printable, _in_words(walk))
         self.stdout.write("\n".join(told))
+
+
+def _payload(name: str) -> dict[str, Any]:
+    return read(_Payload, {"payload": read_object(name)}).payload
 
 
 def _instant(text: str) -> datetime:
@@ -72,8 +86,8 @@ def _as_json(walk: WalkThrough) -> str:
             "journeyId": walk.journey.id,
             "revision": walk.journey.revision,
             "startsJourney": walk.why_not_started is None,
-            "entry": tried_data(walk.tried),
-            "rehearsal": rehearsal_data(walk.rehearsal),
+            "entry": written(walk.tried),
+            "rehearsal": written(RehearsalData.of(walk.rehearsal)),
         }
     )
 
@@ -81,12 +95,12 @@ def _as_json(walk: WalkThrough) -> str:
 def _in_words(walk: WalkThrough) -> Iterator[str]:
     """Line by line."""
     journey, tried = walk.journey, walk.tried
-    known_as = f" ({tried.customer.external_id})" if tried.customer.external_id else ""
+    known_as = f" ({tried.external_id})" if tried.external_id else ""
     yield f"Journey   {journey.key}, revision {journey.revision} ({journey.id})"
-    yield f"Customer  {tried.customer.customer_id}{known_as}"
-    yield f"Entry     {walk.why_not_started or f'{tried.decision.verdict}: {tried.decision.reason}'}"
-    yield from (f"          {text}" for text in tried.decision.details)
-    rehearsal = rehearsal_data(walk.rehearsal)
+    yield f"Customer  {tried.customer_id}{known_as}"
+    yield f"Entry     {walk.why_not_started or f'{tried.result}: {tried.reason}'}"
+    yield from (f"          {text}" for text in tried.details)
+    rehearsal = written(RehearsalData.of(walk.rehearsal))
     if not walk.enters:
         yield ""
         yield "They would not enter. If they did:"
@@ -97,7 +111,7 @@ def _in_words(walk: WalkThrough) -> Iterator[str]:
     yield f"End       {rehearsal['end']['state']}: {rehearsal['end']['reason']}"
 
 
-def _step_in_words(step: RehearsedStepData) -> Iterator[str]:
+def _step_in_words(step: Mapping[str, Any]) -> Iterator[str]:
     at = f"{step['at'][:10]} {step['at'][11:19]}"
     yield f"{at}   {step['stepId']} ({step['type']}) {step['state']}: {step['detail']}"
     yield from (f"{_INDENT}{text}" for text in step["because"])

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from config import ROOT
 from config.local.tour import tour_steps
-from journeys.api.triggers.dry_run_answers import rehearsal_data
+from engage.json.writing import written
+from journeys.api.dry_runs import RehearsalData
 from journeys.management.commands.walk_through import _step_in_words
 from journeys.steps.rehearsal import rehearse
 from tests.customers.facts import NOBODY
@@ -20,5 +21,5 @@ def test_the_guide_prints_the_tour_as_it_is() -> None:
     (began,) = re.findall(r'touredAt = "(.+)"', printed)
     grace = replace(NOBODY, id=customer_id, external_id="grace", attributes={"plan": "pro"})
     in_context = replace(context(customer=grace, now=datetime.fromisoformat(began)), journey_id=journey_id)
-    way = rehearsal_data(rehearse(course(*tour_steps(receiver="http://127.0.0.1:8001")), in_context))
+    way = written(RehearsalData.of(rehearse(course(*tour_steps(receiver="http://127.0.0.1:8001")), in_context)))
     assert re.findall(r"^2026.*", printed, re.MULTILINE) == [next(_step_in_words(step)) for step in way["steps"]]

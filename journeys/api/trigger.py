@@ -1,0 +1,386 @@
+"""The call that triggers a journey, for one customer or for many, and its dry run."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from http import HTTPStatus
+from typing import Annotated, Any, ClassVar, Literal
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+
+from customers.api.path_ids import ADA, BOB
+from customers.audience.segments import ErrorResolvingSegments
+from customers.audience.selection import Audience, NamedCustomer
+from customers.identifier_rules import one_spelling_of_each
+from engage.calls.asked import Asked
+from engage.calls.call import Answered, post
+from engage.calls.queries import DryRun
+from engage.database.object_ids import ObjectId
+from engage.errors import MissingParameter
+from engage.http.long_answers import LongAnswer, long_answer
+from engage.http.views import ServerView
+from engage.json.compact import ascii_json
+from engage.json.fields import LEFT_OUT, Items, Spelled, Stored, Text
+from engage.json.keywords import Keywords, OneOf
+from engage.json.reading import ArraySizeExceeded, Problem
+from engage.json.writing import written
+from engage.schema.bodies import BLANK, NOT_BLANK, at_least_one_of, none_of
+from engage.scopes import Scope, require_scope
+from journeys.api.dry_runs import (
+    DRY_RUN_MESSAGE,
+    DryRunData,
+    RehearsalData,
+    RehearsedEndData,
+    RehearsedStepData,
+    RehearsedWebhookData,
+)
+from journeys.api.path_ids import ADAS_JOB, BOBS_JOB, JOURNEY_ID, TRIGGER_ID
+from journeys.entering.dry_runs import Tried, dry_run_many, dry_run_one
+from journeys.entering.trigger import (
+    ExcludedOne,
+    InvalidJourneyType,
+    QueuedMany,
+    QueuedOne,
+    Recipient,
+    queued_before,
+    trigger_many,
+    trigger_one,
+)
+from journeys.entry_rules import Verdict
+
+_ONE = ("customerId", "external_id", "email")  # in order of precedence
+_MANY = ("external_ids", "segment_ids")
+_ONE_SPELLED, _MANY_SPELLED = (*_ONE, "externalId"), (*_MANY, "externalIds", "segmentIds")
+_NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
+_ANY = Text(longest=None, blank_is_absent=True)  # a value that is too long matches no customer
+_RETURN = re.compile(r"(?:^|,)\s*return\s*=\s*\"?([a-z]+)\"?\s*(?=[,;]|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerBody:
+    """Either one customer, by one identifier, or many, by ids and segments."""
+
+    rules: ClassVar = {
+        "oneOf": [
+            {"title": "One customer"}
+            | at_least_one_of(*_ONE_SPELLED, value=NOT_BLANK)
+            | none_of(*_MANY_SPELLED, absent={"type": ["array", "null"], "maxItems": 0}),
+            {"title": "Many customers"}
+            | at_least_one_of(*_MANY_SPELLED, value={"type": "array", "minItems": 1})
+            | none_of(*_ONE_SPELLED, absent=BLANK),
+        ]
+    }
+
+    customer_id: Annotated[str | None, "The customer's id in this service.", _ANY] = None
+    external_id: Annotated[
+        str | None, "The customer's id in your own system.", _ANY, Spelled("external_id", also="externalId")
+    ] = None
+    email: Annotated[str | None, "The customer's e-mail address. Not case-sensitive.", _ANY] = None
+    external_ids: Annotated[
+        list[str] | None,
+        "The customers' external ids. Ids that no customer has are skipped.",
+        Items(most=1000),
+        Spelled("external_ids", also="externalIds"),
+    ] = None
+    segment_ids: Annotated[
+        list[str] | None,
+        "The ids of segments in the workspace: all their members are queued. With `external_ids`, only customers in "
+        "both.",
+        Items(most=10),
+        Spelled("segment_ids", also="segmentIds"),
+    ] = None
+    exclude_external_ids: Annotated[
+        list[str],
+        "The external ids of customers to leave out, however they were selected.",
+        Items(most=1000),
+        Spelled("exclude_external_ids", also="excludeExternalIds"),
+    ] = field(default_factory=list)
+    payload: Annotated[
+        dict[str, Any],
+        "Data for the journey's templates, available as `api.payload.<key>` and `api.properties.<key>`.",
+        Stored(),
+        Spelled("payload", also="properties"),
+    ] = field(default_factory=dict)
+
+    def problems(self) -> Iterator[Problem]:
+        # Beside a customer, an empty array is as absent as a blank text.
+        many = next((name for name in _MANY if getattr(self, name)), None)
+        if self.recipient and many:
+            one = self.recipient.field
+            told = f"{one} names one customer and {many} names many; send the one or the other, not both."
+            yield Problem(many, told, is_sentence=True)
+        if not self.recipient and not many:
+            yield Problem("external_id", _NOBODY_NAMED, is_missing=True, is_sentence=True)
+
+    @cached_property
+    def recipient(self) -> Recipient | None:
+        """The one customer; None if there are many."""
+        if self.customer_id is not None:
+            return Recipient("customerId", self.customer_id)
+        if self.external_id is not None:
+            return Recipient("external_id", self.external_id)
+        return None if self.email is None else Recipient("email", self.email)
+
+    @property
+    def excluded(self) -> list[str]:
+        return one_spelling_of_each(self.exclude_external_ids)
+
+    @property
+    def audience(self) -> Audience:
+        external_ids, segment_ids = self.external_ids, self.segment_ids
+        return Audience(
+            external_ids=None if external_ids is None else tuple(one_spelling_of_each(external_ids)),
+            segment_ids=None if segment_ids is None else tuple(segment_ids),
+            exclude_external_ids=tuple(self.excluded),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedManyData:
+    """Many customers, queued. `Prefer: return=minimal` leaves the two arrays out."""
+
+    journey_id: Annotated[ObjectId, "The journey's id."]
+    status: Literal["queued"] = "queued"
+    queued: Literal[True] = True
+    customers_enrolled: Annotated[
+        int, "The number of customers queued; 0 if the call selects none.", Keywords(minimum=0)
+    ]
+    trigger_id: Annotated[ObjectId, "The id of this trigger. `GET …/triggers/{triggerId}` returns its progress."]
+    note: Annotated[str, "States that a worker creates the enrollments after checking the entry rules."] = (
+        "The enrollments are created by a worker after entry-rule validation."
+    )
+    customer_ids: Annotated[Sequence[ObjectId] | None, "The ids of the customers queued.", LEFT_OUT] = None
+    job_ids: Annotated[Sequence[str] | None, "The ids of their jobs, in the same order.", LEFT_OUT] = None
+
+    @classmethod
+    def of(cls, queued: QueuedMany) -> "QueuedManyData":
+        """Without the two arrays."""
+        trigger = queued.trigger
+        return cls(journey_id=trigger.journey_id, customers_enrolled=trigger.customers, trigger_id=trigger.id)
+
+    @property
+    def says(self) -> str:
+        if self.customers_enrolled:
+            return "The customers are queued for the journey."
+        return "The call selected nobody: nothing is queued."
+
+
+Triggered = Annotated[QueuedOne | QueuedManyData | ExcludedOne | DryRunData, OneOf("Triggered")]
+
+
+def _pieces(queued: QueuedMany) -> Iterator[str]:
+    """The whole answer in pieces: a million customers take no more memory than a thousand."""
+    data = QueuedManyData.of(queued)
+    envelope = {"success": True, "message": data.says, "data": written(data)}
+    yield ascii_json(envelope)[:-2]  # without the braces that close `data` and the envelope
+    yield from _array("customerIds", queued.pages_of_customer_ids())
+    yield from _array("jobIds", queued.pages_of_job_ids())
+    yield "}}"
+
+
+def _array(name: str, pages: Iterable[list[str]]) -> Iterator[str]:
+    yield f',"{name}":['
+    for number, page in enumerate(pages):
+        yield ("," if number else "") + ascii_json(page)[1:-1]
+    yield "]"
+
+
+class _Replaying(ServerView):
+    def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        return _pieces(queued_before(**facts))
+
+
+_EXCLUDED_SAYS = "The customer is on the call's list of exclusions; nothing was queued."
+_PREFERENCES = [
+    OpenApiParameter(
+        "Prefer",
+        location=OpenApiParameter.HEADER,
+        description="Send `return=minimal` with a call for many customers to omit `customerIds` and `jobIds`, or the "
+        "`customers` of a dry run, from the answer.",
+    ),
+    OpenApiParameter(
+        "Preference-Applied",
+        location=OpenApiParameter.HEADER,
+        description="`return=minimal` if it was requested and applied.",
+        response=[200, 202],
+    ),
+]
+_MINIMAL = {"Preference-Applied": "return=minimal"}
+
+_JOURNEY, _TRIGGER = JOURNEY_ID.example, TRIGGER_ID.example
+_QUEUED_ONE = QueuedOne(customer_id=ADA, journey_id=_JOURNEY, job_id=ADAS_JOB, trigger_id=_TRIGGER)
+_QUEUED_MANY = QueuedManyData(
+    journey_id=_JOURNEY,
+    customers_enrolled=2,
+    trigger_id=_TRIGGER,
+    customer_ids=[ADA, BOB],
+    job_ids=[ADAS_JOB, BOBS_JOB],
+)
+_NOBODY = replace(_QUEUED_MANY, customers_enrolled=0, customer_ids=[], job_ids=[])
+_TRIED = Tried(
+    customer_id=ADA, external_id="ada", result=Verdict.ENROLLED, reason="The customer met the entry rules.", details=[]
+)
+_INSIDE = "The customer was in the journey already: enrollment 6a0b1c2fe4b0a1d2c3e4f504."
+_REHEARSAL = RehearsalData(
+    steps=[
+        RehearsedStepData(
+            at=datetime(2026, 11, 20, 19, 8, 0, 123000, tzinfo=UTC),
+            step_id="tell-sales",
+            type="webhook",
+            state="waiting",
+            detail="Sends POST to shop.example.",
+            missing=["customer.first_name"],
+            because=[],
+            request=RehearsedWebhookData(
+                method="POST",
+                url="https://shop.example/orders",
+                headers={"Content-Type": "application/json"},
+                body='{"order":"A-1042","name":""}',
+            ),
+            writes=None,
+            event=None,
+        )
+    ],
+    end=RehearsedEndData(state="completed", reason="The last step is done."),
+)
+_DRY_RUN = DryRunData(journey_id=_JOURNEY, found=1, results={"enrolled": 1}, customers=[_TRIED], rehearsal=_REHEARSAL)
+_DRY_RUN_OF_MANY = DryRunData(
+    journey_id=_JOURNEY,
+    unknown=["nobody"],
+    excluded=[NamedCustomer(customer_id=BOB, external_id="bob")],
+    found=1,
+    results={"already_enrolled": 1},
+    customers=[replace(_TRIED, result=Verdict.ALREADY_ENROLLED, reason=_INSIDE)],
+)
+
+
+def _done(data: Any, says: str) -> Answered[Any]:
+    """An answer after which nothing is queued."""
+    return Answered(data=data, says=says, status=HTTPStatus.OK)
+
+
+@post(
+    path="journeys/{workspaceId}/{journeyId}/trigger",
+    scope=Scope.TRIGGER,
+    policy="trigger",
+    tag="Journeys",
+    ids=[replace(JOURNEY_ID, description="The id of the journey to trigger. The journey must be active.")],
+    parameters=_PREFERENCES,
+    status=HTTPStatus.ACCEPTED,
+    says="The customer is queued for the journey.",
+    answer={
+        HTTPStatus.ACCEPTED: "The customers are queued and the jobs are committed. A worker checks the entry rules "
+        "later. If a call for many customers selects nobody, nothing is queued, and the message says so; look up the "
+        "trigger to see whom it left out.",
+        HTTPStatus.OK: "Nothing was queued: the customer is in the call's own `exclude_external_ids`, or the call was "
+        "a dry run.",
+    },
+    answer_name="TriggerAnswer",
+    requests={
+        "One customer": {"external_id": "ada", "payload": {"orderId": "A-1042", "total": 59.9}},
+        "One customer by e-mail address": {"email": "ada@example.com"},
+        "Many customers": {"external_ids": ["ada", "bob"], "payload": {"campaign": "spring"}},
+        "A segment without one member": {"segment_ids": ["68a1f0c2e4b0a1d2c3e4f5b1"], "exclude_external_ids": ["bob"]},
+    },
+    examples={
+        "One customer": _QUEUED_ONE,
+        "Many customers": Answered(data=_QUEUED_MANY, says=_QUEUED_MANY.says),
+        "Nobody selected": Answered(data=_NOBODY, says=_NOBODY.says),
+        "Excluded": _done(ExcludedOne(customer_id=ADA, journey_id=_JOURNEY), _EXCLUDED_SAYS),
+        "Dry run for one customer": _done(_DRY_RUN, DRY_RUN_MESSAGE),
+        "Dry run for many": _done(_DRY_RUN_OF_MANY, DRY_RUN_MESSAGE),
+    },
+    refuses=[
+        MissingParameter(_NOBODY_NAMED),
+        ArraySizeExceeded("external_ids holds 1001 items; its maximum is 1000."),
+        InvalidJourneyType("The journey is not configured for API triggering; its current trigger type is 'event'."),
+        ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
+        Recipient(field="external_id", value="ada").not_found(),
+    ],
+    once=True,
+    often=True,
+    view=_Replaying,
+)
+def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
+    """Trigger a journey
+
+    Queues one or many customers to enter a journey whose trigger type is API. A worker then checks the journey's entry
+    rules and creates the enrollments. Look up the job or the trigger to see the result. An event that ends the journey
+    counts from now on: customers who leave before the worker has come get no step of it.
+
+    **One customer:** send `customerId`, `external_id` or `email`. If you send more than one, only the first in this
+    order is used. The customer must exist: a trigger never creates one.
+
+    **Many customers:** send `external_ids`, `segment_ids` or both. With both, only the customers who are in both are
+    queued. No customer is queued twice.
+
+    The two forms cannot be mixed.
+
+    **Dry run:** `?dryRun=true` returns what the call would do. It is validated, and can be refused, exactly like the
+    call. It decides on every customer as a worker would decide now. For one customer, it also goes through the
+    journey's steps on a virtual clock that skips over waits. Nothing is written and nothing is queued. A dry run counts
+    towards the rate limit.
+    """
+    if asked.query.dry_run:  # it shows what is known of people
+        require_scope(asked.key.scopes, Scope.CUSTOMERS_READ)
+        return _tried(asked, journey_id)
+    body = asked.body
+    if body.recipient is None:
+        return _many(asked, journey_id)
+    outcome = trigger_one(
+        workspace_id=asked.workspace_id,
+        journey_id=journey_id,
+        recipient=body.recipient,
+        exclude_external_ids=body.excluded,
+        payload=body.payload,
+        called_by=asked.key.id,
+    )
+    return _done(outcome, _EXCLUDED_SAYS) if isinstance(outcome, ExcludedOne) else Answered(data=outcome)
+
+
+def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
+    queued = trigger_many(
+        workspace_id=asked.workspace_id,
+        journey_id=journey_id,
+        audience=asked.body.audience,
+        payload=asked.body.payload,
+        called_by=asked.key.id,
+    )
+    if _prefers_minimal(asked.request):
+        data = QueuedManyData.of(queued)
+        return Answered(data=data, says=data.says, headers=_MINIMAL)
+    facts = {
+        "journey_id": queued.trigger.journey_id,
+        "trigger_id": queued.trigger.id,
+        "customers": queued.trigger.customers,
+        "queued_ms": queued.trigger.queued_ms,
+    }
+    return long_answer(_pieces(queued), facts=facts, status=HTTPStatus.ACCEPTED)
+
+
+def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
+    body, workspace_id = asked.body, asked.workspace_id
+    if body.recipient:
+        run = dry_run_one(
+            workspace_id=workspace_id,
+            journey_id=journey_id,
+            recipient=body.recipient,
+            exclude_external_ids=body.excluded,
+            payload=body.payload,
+            now=timezone.now(),
+        )
+        return _done(DryRunData.of(run, listed=True), DRY_RUN_MESSAGE)
+    run = dry_run_many(workspace_id=workspace_id, journey_id=journey_id, audience=body.audience, payload=body.payload)
+    if _prefers_minimal(asked.request):
+        return replace(_done(DryRunData.of(run, listed=False), DRY_RUN_MESSAGE), headers=_MINIMAL)
+    return long_answer(DryRunData.pieces(run))
+
+
+def _prefers_minimal(request: Request) -> bool:
+    """Whether `Prefer: return=minimal` was sent; of several preferences for `return` the first counts (RFC 7240)."""
+    preferred = _RETURN.search(request.headers.get("Prefer", ""))
+    return preferred is not None and preferred.group(1).lower() == "minimal"

@@ -1,1 +1,0 @@
-"""Entering customers, and trying that."""
