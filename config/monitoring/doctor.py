@@ -24,6 +24,7 @@ from engage.database.backend.base import DatabaseFeatures
 from engage.database.backend.sessions import missing_settings, settings_missing
 from engage.plurals import counted
 from engage.redis.availability import REDIS_FAILURES
+from journeys.operations.delays import WITH_UNSAID_DELAYS
 
 log = structlog.get_logger(__name__)
 _CLOCK_SECONDS = 5.0
@@ -208,6 +209,20 @@ def _spellings(cursor: Cursor) -> tuple[State, str]:
     )
 
 
+_UNSAID_DELAYS = f"SELECT journey.key {WITH_UNSAID_DELAYS} ORDER BY journey.id LIMIT {_SHOWN + 1}"
+
+
+def _delays(cursor: Cursor) -> tuple[State, str]:
+    found = [str(key) for (key,) in cursor.execute(_UNSAID_DELAYS)]
+    if not found:
+        return "ok", "Every delay until a template's time says what follows where there is none."
+    more = " and others" if len(found) > _SHOWN else ""
+    return "warning", (
+        f"{', '.join(found[:_SHOWN])}{more}: a delay has a template in at and no onMissing. Who has no time there "
+        "leaves the journey; before, they went on at once. Say exit or continue."
+    )
+
+
 # Without the first of these the service does not work.
 _ESSENTIAL: dict[str, Look] = {
     "postgresql": _version,
@@ -222,6 +237,7 @@ _BESIDES: dict[str, Look] = {
     "transactions": _transactions,
     "dead rows": _dead_rows,
     "spellings": _spellings,
+    "delays": _delays,
 }
 
 

@@ -1,26 +1,27 @@
 """`delay`: the customer waits for a duration, until a time of day, or until an instant, which may be templated.
 
-`{"id": "wait", "type": "delay", "for": "P1D"}`, `{…, "until": "09:00", "timezone": "Europe/Berlin"}`,
-`{…, "at": "{{ api.payload.departs_at }}"}`.
+`{"id": "wait", "type": "delay", "for": "P1D"}`, `{…, "until": "09:00", "timezone": "Europe/Berlin", "days": ["mo"]}`,
+`{…, "at": "{{ api.payload.departs_at }}", "offset": "-P2D", "onMissing": "exit"}`.
 """
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta, tzinfo
-from typing import ClassVar, Self
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+from typing import ClassVar, Literal, Self
 
-from customers.conditions.instants import parse_instant
 from engage.json.documents import Part, Reading
-from engage.json.durations import LONGEST, InvalidDuration, duration_in_words, parse_duration
+from engage.json.durations import LONGEST, InvalidDuration, duration_in_words, parse_duration, parse_offset
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
-from journeys.steps.kinds import Kind, Way, way
-from journeys.steps.results import GoTo, Resumption, State, StepFailed, StepResult, Wait, in_words, step_record
+from journeys.steps.kinds import EXITED, Kind, Way, way
+from journeys.steps.moments import Zone, parse_moment, read_zone
+from journeys.steps.results import Ended, GoTo, Resumption, StepFailed, StepResult, Wait, in_words, step_record
 from journeys.steps.templated import TemplatedText, read_text, render_text
-from journeys.steps.times_of_day import InvalidTime, next_time, parse_time, parse_timezone
+from journeys.steps.times_of_day import InvalidTime, next_time, parse_time
 from journeys.steps.written import WrittenStep
 
 LEAST_WAIT = timedelta(seconds=1)
 _LONGEST_TEXT = 100
+_DAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,73 +38,90 @@ class FixedTime:
     def in_words(self) -> str:
         return duration_in_words(self.duration)
 
-    def end(self, now: datetime, rendering: Rendering) -> datetime:
-        return now + self.duration
+    def end(self, context: StepContext, rendering: Rendering) -> tuple[datetime, str]:
+        return context.now + self.duration, ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeOfDay:
-    """`until`: the next time that the zone's clocks show this time."""
+    """`until`: the next time that the zone's clocks show this time, on one of these days (0: Monday)."""
 
     paces_loops: ClassVar = True
 
     time: time
-    zone: tzinfo
-    lost_zone: str | None = None  # the name of a time zone that the machine does not know any more; `zone` is UTC then
+    zone: Zone
+    days: tuple[int, ...] = ()
 
-    def end(self, now: datetime, rendering: Rendering) -> datetime:
-        return next_time(self.time, self.zone, after=now)
+    def end(self, context: StepContext, rendering: Rendering) -> tuple[datetime, str]:
+        zone, remark = self.zone.at(context.facts())
+        return next_time(self.time, zone, after=context.now, days=self.days), remark
 
     @property
     def in_words(self) -> str:
-        return f"until {self.time.isoformat('minutes')} ({self.zone})"
-
-    @property
-    def remark(self) -> str:
-        """What is to be told beside when the wait ends."""
-        return f" In UTC: the time zone {self.lost_zone!r} is not known any more." if self.lost_zone else ""
+        days = f" on {', '.join(_DAYS[day] for day in self.days)}" if self.days else ""
+        return f"until {self.time.isoformat('minutes')}{days} ({self.zone.in_words})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """`at`: the instant that the text renders to, which may be past."""
+    """`at`: the instant that the text renders to, and `offset` before or after it; it may be past."""
 
     paces_loops: ClassVar = False
 
     text: str | TemplatedText
     written: str
+    zone: Zone = field(default_factory=Zone)
+    offset: timedelta = timedelta()
 
     @property
     def in_words(self) -> str:
-        return f"until {self.written.strip()}"
+        side = "before" if self.offset < timedelta() else "after"
+        return f"until {f'{duration_in_words(abs(self.offset))} {side} ' if self.offset else ''}{self.written.strip()}"
 
-    def end(self, now: datetime, rendering: Rendering) -> datetime:
+    def end(self, context: StepContext, rendering: Rendering) -> tuple[datetime, str]:
         """Raises StepFailed if the text renders to no instant, or to one more than ten years ahead."""
+        zone, remark = self.zone.at(context.facts())
         text = render_text(self.text, rendering).strip()
-        moment = parse_instant(text)
+        moment = parse_moment(text, zone)
         if moment is None:
             given = "no time in ISO 8601" if text else "nothing"
             raise StepFailed(f"Does not wait: at gives {given}.")
-        if moment - now > LONGEST:
+        try:
+            moment += self.offset
+        except OverflowError:
+            moment = datetime.min.replace(tzinfo=UTC) if self.offset < timedelta() else datetime.max.replace(tzinfo=UTC)
+        if moment - context.now > LONGEST:
             raise StepFailed("Does not wait: at gives a time in more than ten years.")
-        return moment
+        return moment, remark
 
 
 @dataclass(frozen=True, kw_only=True)
 class Delay(Kind):
-    """Waits as long as `length` says, then goes on to `next` (None: the end). Does not wait for a time that is past."""
+    """Waits as long as `length` says, then goes on to `next` (None: the end). Does not wait for a time that is past.
+
+    Where it cannot be told until when, `on_missing` decides.
+    """
 
     type: ClassVar = "delay"
-    does: ClassVar = "Waits so long, until the next such time of day, or until a moment. What is past does not wait."
+    does: ClassVar = (
+        "Waits so long, until the next such time of day, or until a moment. What is past does not wait. Where at gives "
+        "no time, the customer leaves the journey; onMissing continue: goes on."
+    )
     examples: ClassVar = (
         {"id": "day", "for": "P1DT2H"},
-        {"id": "morning", "until": "09:00", "timezone": "Europe/Berlin"},
-        {"id": "departure", "at": "{{ api.payload.departsAt }}"},
+        {
+            "id": "morning",
+            "until": "09:00",
+            "days": ["mo", "tu", "we", "th", "fr"],
+            "timezone": {"from": "customer.timezone", "else": "Europe/Berlin"},
+        },
+        {"id": "departure", "at": "{{ api.payload.departsAt }}", "offset": "-P2D", "onMissing": "continue"},
     )
 
     id: str
     next: str | None
     length: FixedTime | TimeOfDay | Moment
+    on_missing: Literal["exit", "continue"] = "exit"
 
     @property
     def paces_loops(self) -> bool:
@@ -114,17 +132,21 @@ class Delay(Kind):
         return f"Wait {self.length.in_words}"
 
     def ways(self) -> list[Way]:
+        may_leave = isinstance(self.length, Moment) and isinstance(self.length.text, TemplatedText)
+        if may_leave and self.on_missing == "exit":
+            return [way(self.next, "the time is there"), Way(EXITED, "at gave no time")]
         return [way(self.next)]
 
     def begin(self, context: StepContext) -> StepResult:
         rendering = context.rendering()
         try:
-            due_at = self.length.end(context.now, rendering)
+            due_at, remark = self.length.end(context, rendering)
         except StepFailed as failed:
-            return self._go_on("failed", failed.detail, rendering)
+            record = step_record(self, "failed", failed.detail, missing=rendering.missing)
+            return StepResult(step_record=record, then=self._after_failure(failed.detail))
         if due_at <= context.now:
-            return self._go_on("done", "Does not wait: the time is past.", rendering)
-        remark = self.length.remark if isinstance(self.length, TimeOfDay) else ""
+            record = step_record(self, "done", "Does not wait: the time is past.", missing=rendering.missing)
+            return StepResult(step_record=record, then=GoTo(step_id=self.next))
         detail = f"Waits until {in_words(due_at)}.{remark}"
         return StepResult(
             step_record=step_record(self, "waiting", detail, missing=rendering.missing),
@@ -136,37 +158,57 @@ class Delay(Kind):
             step_record=step_record(self, "done", "The wait is over.", resumed=True), then=GoTo(step_id=self.next)
         )
 
-    def _go_on(self, state: State, detail: str, rendering: Rendering) -> StepResult:
-        return StepResult(
-            step_record=step_record(self, state, detail, missing=rendering.missing), then=GoTo(step_id=self.next)
-        )
+    def _after_failure(self, why: str) -> GoTo | Ended:
+        if self.on_missing == "continue":
+            return GoTo(step_id=self.next)
+        return Ended(step_id=self.id, exited=True, reason=f"The delay {self.id!r} has no time to wait for. {why}")
 
     @classmethod
     def parse(cls, step: WrittenStep) -> Self:
         with Reading() as read:
-            fields = step.fields(optional=["for", "until", "timezone", "at"], reading=read)
+            fields = step.fields(
+                optional=["for", "until", "at", "timezone", "days", "offset", "onMissing"], reading=read
+            )
             if len(fields.keys() & {"for", "until", "at"}) != 1:
                 step.part.refuse("must hold one of for, until and at.")
-            if "timezone" in fields and "until" not in fields:
-                read.note(fields["timezone"], "may stand beside until only.")
+            for name, beside in _BESIDE.items():
+                if name in fields and not fields.keys() & set(beside):
+                    read.note(fields[name], f"may stand beside {' and '.join(beside)} only.")
             length = read(lambda: _length(step, fields))
-        return cls(id=step.id, next=step.next(), length=length)
+            on_missing = read(lambda: _read_on_missing(fields.get("onMissing")))
+        return cls(id=step.id, next=step.next(), length=length, on_missing=on_missing)
+
+
+# What each other field says something about.
+_BESIDE = {"timezone": ("until", "at"), "days": ("until",), "offset": ("at",), "onMissing": ("at",)}
+
+
+def _read_on_missing(part: Part | None) -> Literal["exit", "continue"]:
+    return "continue" if part is not None and part.choice(["exit", "continue"]) == "continue" else "exit"
 
 
 def _length(step: WrittenStep, fields: dict[str, Part]) -> FixedTime | TimeOfDay | Moment:
     if "for" in fields:
         return FixedTime(duration=read_duration(fields["for"]))
-    if "at" in fields:
-        written = fields["at"].text()
-        return Moment(text=_read_moment(step, fields["at"]), written=written)
-    return _time_of_day(step, fields["until"], step.part.field("timezone"))
-
-
-def _time_of_day(step: WrittenStep, until: Part, timezone: Part) -> TimeOfDay:
     with Reading() as read:
-        time_of_day = read(lambda: _read_time(until))
-        zone, lost_zone = read(lambda: _read_zone(step, timezone)) or (UTC, None)
-    return TimeOfDay(time=time_of_day, zone=zone, lost_zone=lost_zone)
+        if "at" in fields:
+            written = read(fields["at"].text)
+            text = read(lambda: _read_moment(step, fields["at"]))
+            zone = read(lambda: read_zone(step, fields["timezone"])) if "timezone" in fields else Zone()
+            offset = read(lambda: read_offset(fields["offset"])) if "offset" in fields else timedelta()
+            return Moment(text=text, written=written, zone=zone, offset=offset)
+        time_of_day = read(lambda: _read_time(fields["until"]))
+        zone = read(lambda: read_zone(step, step.part.field("timezone")))
+        days = read(lambda: _read_days(fields["days"])) if "days" in fields else ()
+    return TimeOfDay(time=time_of_day, zone=zone, days=days)
+
+
+def _read_days(part: Part) -> tuple[int, ...]:
+    with Reading() as read:
+        days = read.each(part.items(at_most=len(_DAYS)), lambda day: _DAYS.index(day.choice(_DAYS)))
+    if not days:
+        part.refuse("must hold at least one day.")
+    return tuple(sorted(set(days)))
 
 
 def _read_time(part: Part) -> time:
@@ -176,20 +218,9 @@ def _read_time(part: Part) -> time:
         part.refuse(str(invalid))
 
 
-def _read_zone(step: WrittenStep, part: Part) -> tuple[tzinfo, str | None]:
-    """The time zone, and its name if the machine does not know it any more: it is UTC then."""
-    name = part.text(at_most=_LONGEST_TEXT)
-    try:
-        return parse_timezone(name), None
-    except InvalidTime as invalid:
-        if step.stored:  # updates rename and drop time zones, and customers are inside
-            return UTC, name
-        part.refuse(str(invalid))
-
-
 def _read_moment(step: WrittenStep, part: Part) -> str | TemplatedText:
     text = read_text(step, part)
-    if isinstance(text, str) and parse_instant(text.strip()) is None:
+    if isinstance(text, str) and parse_moment(text.strip(), UTC) is None:
         part.refuse("must be a time in ISO 8601 such as 2026-11-20T19:08:00Z, or a template that gives one.")
     return text
 
@@ -198,5 +229,13 @@ def read_duration(part: Part) -> timedelta:
     """The ISO 8601 duration in this part. Refuses anything else."""
     try:
         return parse_duration(part.text(at_most=_LONGEST_TEXT))
+    except InvalidDuration as invalid:
+        part.refuse(str(invalid))
+
+
+def read_offset(part: Part) -> timedelta:
+    """The ISO 8601 duration in this part, which may be negative. Refuses anything else."""
+    try:
+        return parse_offset(part.text(at_most=_LONGEST_TEXT))
     except InvalidDuration as invalid:
         part.refuse(str(invalid))

@@ -1,6 +1,7 @@
 """Times of day in a time zone: "09:00" in "Europe/Berlin"."""
 
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -29,8 +30,10 @@ def parse_timezone(name: str) -> ZoneInfo:
     return zone
 
 
-def next_time(time_of_day: time, zone: tzinfo, *, after: datetime) -> datetime:
+def next_time(time_of_day: time, zone: tzinfo, *, after: datetime, days: Collection[int] = ()) -> datetime:
     """The first moment (in UTC) strictly after `after` at which the zone's clocks show this time; once a day.
+
+    With `days` (0: Monday), only on these.
 
     On a day when the clocks skip this time, it is later by as much as they skip. If they go back and show it twice, it
     is the first.
@@ -39,6 +42,6 @@ def next_time(time_of_day: time, zone: tzinfo, *, after: datetime) -> datetime:
     day = today - _A_DAY  # a time skipped around midnight falls on the next day
     while True:
         moment = datetime.combine(day, time_of_day, tzinfo=zone).astimezone(UTC)
-        if moment > after:
+        if moment > after and (not days or day.weekday() in days):
             return moment
         day += _A_DAY

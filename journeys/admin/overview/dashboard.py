@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Count, Q
+from django.db.models.expressions import RawSQL
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -21,9 +22,10 @@ from journeys.admin.overview.lately import lately
 from journeys.admin.results import counted_results
 from journeys.enrollments.states import GAVE_UP
 from journeys.jobs.progress import count_by_result
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger, WebhookDelivery
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger, WebhookDelivery
 from journeys.operations.backlog import COUNTED_AT_MOST as MOST_WAITING
 from journeys.operations.backlog import Backlog, Waiting, backlog
+from journeys.operations.delays import WITH_UNSAID_DELAYS
 from journeys.webhooks.failures import HAS_FAILED
 
 admin.site.index_template = "journeys/admin/dashboard.html"
@@ -33,6 +35,7 @@ COUNTED_AT_MOST = 10_000
 OLDEST_CHUNKS = 10_000
 LATEST_JOBS = 10_000
 LATEST_TRIGGERS = 10
+MOST_LISTED = 20
 _DAY = timedelta(days=1)
 
 
@@ -59,6 +62,7 @@ def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, An
         **context,
         "held": held_now(request),
         "left_alone": left_alone_now(request),
+        "unsaid_delays": unsaid_delays(request) if may(Journey) else [],
         "may_try_now": may_try_now(request),
         "figures": keeping_up(may) if sees_all else [],
         "failures": what_failed(request, now=now),
@@ -68,6 +72,12 @@ def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, An
         "latest_results": latest_results() if may(EnrollmentJob) and sees_all else "",
         "latest_triggers": latest_triggers(request) if may(Trigger) else None,
     }
+
+
+def unsaid_delays(request: HttpRequest) -> list[SafeString]:
+    """Links to journeys whose customers may leave where they went on before; at most MOST_LISTED."""
+    unsaid = Journey.objects.filter(id__in=RawSQL(f"SELECT journey.id {WITH_UNSAID_DELAYS}", []))  # noqa: S611
+    return [link(journey) for journey in reachable(unsaid, request=request).order_by("name")[:MOST_LISTED]]
 
 
 def keeping_up(may: Any) -> list[Figure]:

@@ -14,7 +14,9 @@ from structlog.testing import capture_logs
 
 from config.monitoring.doctor import _say, findings
 from config.monitoring.metrics import _commit
+from engage.models import Workspace
 from tests.config.environments import manage
+from tests.support.factories import JourneyFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.without_pooler]
 
@@ -33,6 +35,7 @@ def test_where_all_is_well_there_is_a_line_for_each_look_and_nothing_fails() -> 
         "transactions",
         "dead rows",
         "spellings",
+        "delays",
         "redis",
         "redis policy",
         "static files",
@@ -159,3 +162,11 @@ def test_the_metrics_carry_the_commit(settings: Settings) -> None:
         assert b'commit="abc123"' in Client().get("/metrics").content
     finally:
         _commit.cache_clear()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_delay_that_does_not_say_what_follows_without_a_time_is_named(acme: Workspace) -> None:
+    delay = {"id": "wait", "type": "delay", "at": "{{ customer.renewsAt }}"}
+    JourneyFactory.create(workspace=acme, key="renewal", steps=[delay])
+    state, says = found()["delays"]
+    assert (state, says.startswith("renewal: ")) == ("warning", True)

@@ -23,7 +23,17 @@ targets = st.sampled_from([*IDS, None])
 STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "delay": st.one_of(
         st.fixed_dictionaries({"for": st.sampled_from(["PT0S", "PT1S", "P1D"])}),
-        st.fixed_dictionaries({"at": st.sampled_from(["2026-12-24", "2020-01-01", "{{ x }}"])}),
+        st.fixed_dictionaries(
+            {"at": st.sampled_from(["2026-12-24", "2020-01-01", "{{ x }}", "9999-12-31"])},
+            optional={
+                "offset": st.sampled_from(["-P2D", "P3650D"]),
+                "timezone": st.sampled_from(["Asia/Tokyo", {"from": "customer.plan", "else": "UTC"}]),
+                "onMissing": st.just("continue"),
+            },
+        ),
+        st.fixed_dictionaries(
+            {"until": st.just("09:00"), "timezone": st.just("UTC")}, optional={"days": st.just(["mo", "su"])}
+        ),
     ),
     "wait_for_event": st.fixed_dictionaries(
         {"event": st.sampled_from(["order", "left"]), "timeout": st.just("PT2S")},

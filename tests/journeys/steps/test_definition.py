@@ -14,7 +14,7 @@ from journeys.steps.delay import Delay, FixedTime
 from journeys.steps.written import InvalidSteps
 from tests.support.cases import each
 
-DELAY = "id, type, for, until, timezone, at, next"
+DELAY = "id, type, for, until, at, timezone, days, offset, onMissing, next"
 TYPES = "webhook, delay, wait_for_event, branch, split, update_profile, track_event, exit"
 
 EXIT = {"id": "out", "type": "exit", "reason": "Enough."}

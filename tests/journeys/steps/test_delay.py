@@ -27,10 +27,29 @@ def delay(**fields: Any) -> dict[str, Any]:
         ({"at": " 2026-12-24 "}, datetime(2026, 12, 24, tzinfo=UTC)),
         ({"at": "{{ api.payload.at }}"}, datetime(2026, 11, 20, 17, 30, tzinfo=UTC)),
         ({"at": " {{ api.payload.at }} \n"}, datetime(2026, 11, 20, 17, 30, tzinfo=UTC)),
+        ({"at": "2026-12-24 18:30"}, datetime(2026, 12, 24, 18, 30, tzinfo=UTC)),
+        ({"at": "2026-12-24 18:30:05", "timezone": "Europe/Berlin"}, datetime(2026, 12, 24, 17, 30, 5, tzinfo=UTC)),
+        ({"at": "2026-12-24", "timezone": "Europe/Berlin"}, datetime(2026, 12, 23, 23, tzinfo=UTC)),
+        ({"at": "2026-12-24T18:30", "timezone": "Asia/Tokyo"}, datetime(2026, 12, 24, 9, 30, tzinfo=UTC)),
+        ({"at": "2026-12-24T18:30Z", "timezone": "Asia/Tokyo"}, datetime(2026, 12, 24, 18, 30, tzinfo=UTC)),
+        ({"at": "2026-12-24", "offset": "-P2DT1H"}, datetime(2026, 12, 21, 23, tzinfo=UTC)),
+        ({"at": "{{ api.payload.at }}", "offset": "P1D"}, datetime(2026, 11, 21, 17, 30, tzinfo=UTC)),
+        ({"at": "9999-12-31", "offset": "-P3650D", "onMissing": "continue"}, None),
+        (
+            {"until": "09:00", "timezone": {"from": "api.payload.zone", "else": "UTC"}},
+            datetime(2026, 11, 21, tzinfo=UTC),
+        ),
+        ({"until": "09:00", "timezone": "UTC", "days": ["we", "mo"]}, datetime(2026, 11, 23, 9, tzinfo=UTC)),
+        ({"until": "13:00", "timezone": "UTC", "days": ["fr"]}, NOW + timedelta(hours=1)),
+        ({"until": "11:00", "timezone": "UTC", "days": ["fr"]}, NOW + timedelta(days=7, hours=-1)),
     ],
 )
-def test_a_delay_waits_until_it_is_due(fields: dict[str, Any], due_at: datetime) -> None:
-    walked = walk(course(delay(**fields), OUT), context(payload={"at": "2026-11-20T19:30:00+02:00"}))
+def test_a_delay_waits_until_it_is_due(fields: dict[str, Any], due_at: datetime | None) -> None:
+    payload = {"at": "2026-11-20T19:30:00+02:00", "zone": "Asia/Tokyo"}
+    walked = walk(course(delay(**fields), OUT), context(payload=payload))
+    if due_at is None:
+        assert walked.stop == GONE_ON
+        return
     assert walked.step_records[0].state == "waiting"
     assert walked.stop == Wait(step_id="wait", due_at=due_at)
 
@@ -65,20 +84,34 @@ def test_no_time_at_all_does_not_wait() -> None:
         ("9999-12-31T23:59:59-14:00", "Does not wait: at gives a time in more than ten years."),
     ],
 )
-def test_a_moment_that_is_none_fails_the_step_and_the_walk_goes_on(at: object, detail: str) -> None:
-    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), context(payload={"at": at}))
-    first = walked.step_records[0]
-    assert (first.state, first.detail) == ("failed", detail)
-    assert first.missing == (("api.payload.at",) if at is None else ())
-    assert walked.stop == GONE_ON
+def test_a_moment_that_is_none_fails_the_step_and_ends_the_walk_unless_it_is_to_go_on(at: object, detail: str) -> None:
+    for said, stop in (
+        ({}, Ended(step_id="wait", exited=True, reason=f"The delay 'wait' has no time to wait for. {detail}")),
+        ({"onMissing": "continue"}, GONE_ON),
+    ):
+        walked = walk(course(delay(at="{{ api.payload.at }}", **said), OUT), context(payload={"at": at}))
+        first = walked.step_records[0]
+        assert (first.state, first.detail) == ("failed", detail)
+        assert first.missing == (("api.payload.at",) if at is None else ())
+        assert walked.stop == stop
 
 
 def test_a_template_that_fails_fails_the_step() -> None:
-    walked = walk(course(delay(at="{{ 1 | divided_by: 0 }}"), OUT))
+    walked = walk(course(delay(at="{{ 1 | divided_by: 0 }}", onMissing="continue"), OUT))
     assert walked.step_records[0].detail == (
         "The template of at failed: the filter divided_by cannot work with what it was given."
     )
     assert walked.stop == GONE_ON
+
+
+@each("zone", [None, "Mars", 5])
+def test_where_a_field_names_no_time_zone_the_other_one_counts(zone: object) -> None:
+    named = {"from": "api.payload.zone", "else": "Europe/Berlin"}
+    walked = walk(course(delay(until="14:00", timezone=named), OUT), context(payload={"zone": zone}))
+    assert walked.stop == Wait(step_id="wait", due_at=NOW + timedelta(hours=1))
+    assert walked.step_records[0].detail == (
+        "Waits until 2026-11-20T13:00:00Z. In Europe/Berlin: api.payload.zone names no time zone."
+    )
 
 
 def test_a_delay_that_was_begun_is_over_whatever_it_waited_for() -> None:
@@ -106,7 +139,15 @@ NO_ZONE = "must be an IANA time zone such as Europe/Berlin or UTC."
         ({"for": "P1D", "at": "2026-11-20"}, ONE_OF),
         ({"until": "09:00", "timezone": "UTC", "for": "P1D"}, ONE_OF),
         ({"timezone": "UTC"}, ONE_OF),
-        ({"for": "P1D", "timezone": "UTC"}, "steps[0].timezone may stand beside until only."),
+        ({"for": "P1D", "timezone": "UTC"}, "steps[0].timezone may stand beside until and at only."),
+        ({"for": "P1D", "onMissing": "exit"}, "steps[0].onMissing may stand beside at only."),
+        ({"at": "2026-12-24", "onMissing": "stop"}, "steps[0].onMissing is 'stop', which is none of exit, continue."),
+        ({"at": "2026-12-24", "days": ["mo"]}, "steps[0].days may stand beside until only."),
+        ({"at": "2026-12-24", "offset": "P1M"}, "steps[0].offset must not count in years or months, "),
+        ({"until": "09:00", "timezone": "UTC", "days": []}, "steps[0].days must hold at least one day."),
+        ({"until": "09:00", "timezone": "UTC", "days": ["Mo"]}, "steps[0].days[0] is 'Mo', which is none of mo, tu, "),
+        ({"until": "09:00", "timezone": {"from": "customer.zone"}}, "steps[0].timezone.else is required."),
+        ({"until": "09:00", "timezone": {"from": "zone", "else": "UTC"}}, "steps[0].timezone.from is 'zone', which "),
         ({"until": "09:00"}, "steps[0].timezone is required."),
         *(({"until": text, "timezone": "UTC"}, f"steps[0].until {NO_TIME}") for text in ("9:00", "24:00", "09:60")),
         *(({"until": text, "timezone": "UTC"}, f"steps[0].until {NO_TIME}") for text in ("09:00:60", "09", DIGITS)),

@@ -1,0 +1,79 @@
+"""Moments and time zones of a delay, which may come from templates and fields."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from customers.conditions import Facts, Field, Root
+from customers.conditions.evaluate import value_of
+from customers.conditions.fields import parse_field
+from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
+from engage.json.documents import Part, Reading
+from journeys.steps.times_of_day import InvalidTime, parse_timezone
+from journeys.steps.written import WrittenStep
+
+_LONGEST_TEXT = 100
+_WITH_OFFSET = re.compile(GRAMMAR_WITH_OFFSET)
+_WITH_A_SPACE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}) +([0-9]{2}:[0-9]{2}(:[0-9]{2})?)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zone:
+    """A time zone: `zone`, or the one that the field `of` names, where it names one.
+
+    `lost` is the name of a zone that the machine does not know any more; `zone` is UTC then.
+    """
+
+    zone: tzinfo = UTC
+    lost: str | None = None
+    of: Field | None = None
+
+    @property
+    def in_words(self) -> str:
+        return f"{self.of.name}, else {self.zone}" if self.of else str(self.zone)
+
+    def at(self, facts: Facts) -> tuple[tzinfo, str]:
+        """The zone, and what is to be told of it beside when the wait ends."""
+        if self.of is None:
+            return self.zone, f" In UTC: the time zone {self.lost!r} is not known any more." if self.lost else ""
+        name = value_of(self.of, facts)
+        try:
+            return parse_timezone(name if isinstance(name, str) else ""), ""
+        except InvalidTime:
+            return self.zone, f" In {self.zone}: {self.of.name} names no time zone."
+
+
+def read_zone(step: WrittenStep, part: Part) -> Zone:
+    """`"Europe/Berlin"`, or `{"from": "customer.timezone", "else": "Europe/Berlin"}`."""
+    if not isinstance(part.value, dict):
+        return _fixed(step, part)
+    with Reading() as read:
+        fields = part.fields(required=["from", "else"], reading=read)
+        of = read(lambda: parse_field(fields["from"], roots=list(Root)))
+        otherwise = read(lambda: _fixed(step, fields["else"]))
+    return Zone(zone=otherwise.zone, of=of)
+
+
+def _fixed(step: WrittenStep, part: Part) -> Zone:
+    name = part.text(at_most=_LONGEST_TEXT)
+    try:
+        return Zone(zone=parse_timezone(name))
+    except InvalidTime as invalid:
+        if step.stored:  # updates rename and drop time zones, and customers are inside
+            return Zone(lost=name)
+        part.refuse(str(invalid))
+
+
+def parse_moment(text: str, zone: tzinfo) -> datetime | None:
+    """The instant in ISO 8601, also with a space in place of the T; None if it is none.
+
+    Without an offset it is as the zone's clocks show it, a date alone its midnight there.
+    """
+    written = _WITH_A_SPACE.sub(r"\1T\2", text) if _WITH_A_SPACE.fullmatch(text) else text
+    moment = parse_instant(written)
+    if moment is None or _WITH_OFFSET.fullmatch(written):
+        return moment
+    try:
+        return moment.replace(tzinfo=zone).astimezone(UTC)
+    except OverflowError:  # before the year 1, or after 9999
+        return None
