@@ -1,4 +1,4 @@
-"""What an API key may be for: scopes, and which of them each call needs.
+"""What an API key may be for: scopes. Each call says which of them it needs (engage/calls/).
 
 A key without scopes of its own has all of them, and those that are added later as well.
 """
@@ -28,10 +28,6 @@ class Scope(models.TextChoices):
 # A call with a body that changes a customer answers with the whole customer.
 _INCLUDED: Mapping[Scope, Collection[Scope]] = {Scope.CUSTOMERS_WRITE: {Scope.CUSTOMERS_READ}}
 
-# Every call of a server, by its method and its path below /api/v1/. None: any key may make it. Calls that are defined
-# by engage/calls/ add their own.
-SCOPE_OF_CALL: dict[tuple[str, str], Scope | None] = {}
-
 
 class ScopeMissing(Refusal):
     """The API key lacks the scope that the call needs."""
@@ -41,11 +37,6 @@ class ScopeMissing(Refusal):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(f"This API key lacks the scope {scope.value}, which this call needs.")
-
-
-def scope_of_call(method: str, path: str) -> Scope | None:
-    """The scope that the call at this documented path needs; None: it needs none. Raises KeyError for no call."""
-    return SCOPE_OF_CALL["GET" if method == "HEAD" else method, path.removeprefix("/api/v1/")]
 
 
 def require_scope(scopes: Collection[str] | None, needed: Scope | None) -> None:

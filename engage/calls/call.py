@@ -26,7 +26,7 @@ from engage.calls.asked import Asked
 from engage.errors import Refusal
 from engage.http.long_answers import LongAnswer
 from engage.json.fields import camel_case, snake_case
-from engage.scopes import SCOPE_OF_CALL, Scope
+from engage.scopes import Scope
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Data = TypeVar("Data")
@@ -146,8 +146,6 @@ class Call:
     def __call__(self, function: Function) -> Function:
         self.function, self.signature = function, Signature.of(function)
         self._all.append(self)
-        if self.signature.is_of_server:
-            SCOPE_OF_CALL[self.method, self.path] = self.scope
         return function
 
     @property

@@ -1,6 +1,7 @@
 """Calls in the OpenAPI document: what drf-spectacular is told of each, made from its definition."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter
@@ -21,7 +22,8 @@ View = Callable[..., Any]
 def described(call: Call, view: View) -> View:
     """The view's method, with its description."""
     signature = call.signature
-    describe = (ServerCall if signature.is_of_server else SdkCall)(
+    kind = partial(ServerCall, scope=call.scope) if signature.is_of_server else SdkCall
+    describe = kind(
         operation_id=call.operation_id,
         tag=call.tag,
         summary=call.summary,

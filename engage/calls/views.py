@@ -21,6 +21,7 @@ from engage.http.views import FOREIGN_WORKSPACE, SdkView, ServerView, WorkspaceN
 from engage.json.fields import snake_case
 from engage.json.reading import read
 from engage.json.writing import written
+from engage.scopes import Scope
 
 
 def urlpatterns(calls: Iterable[Call]) -> list[URLPattern | URLResolver]:
@@ -74,6 +75,10 @@ class _ServerEndpoint(_Endpoint, ServerView):
     @property
     def policy(self) -> str:  # type: ignore[override]
         return self.call.policy
+
+    @property
+    def scope(self) -> Scope | None:  # type: ignore[override]
+        return self.call.scope
 
     @property
     def max_inflated_bytes(self) -> int:  # type: ignore[override]

@@ -26,12 +26,11 @@ from engage.http.authentication import (
 from engage.http.caps import SITE_FACTOR
 from engage.http.client_address import client_address, site_of
 from engage.http.idempotency import Caller
-from engage.http.near_misses import documented_path
 from engage.http.parsing import PlainTextJsonParser, StrictJsonParser
 from engage.http.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.models import ApiKey, App
 from engage.rates import parse_rate
-from engage.scopes import ScopeMissing, require_scope, scope_of_call
+from engage.scopes import Scope, ScopeMissing, require_scope
 from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 
 FOREIGN_WORKSPACE = "This API key belongs to another workspace than the one in the path."
@@ -152,6 +151,7 @@ class ServerView(_LimitedView):
 
     authentication_classes = (ApiKeyAuthentication,)
     policy: ClassVar[str]
+    scope: ClassVar[Scope | None]
 
     def count(self, request: Request) -> Usage:
         key, reads = self.api_key, request.method in SAFE_METHODS
@@ -163,9 +163,7 @@ class ServerView(_LimitedView):
         super().initial(request, *args, **kwargs)
         key = self.api_key
         if key.scopes is not None and request.method in self.allowed_methods:
-            found = request._request.resolver_match
-            needed = scope_of_call(str(request.method), documented_path(found.route if found else ""))
-            require_scope(key.scopes, needed)
+            require_scope(key.scopes, self.scope)
         if key.journeys is not None and (journey_id := self.journey_of(kwargs)) not in {None, *key.journeys}:
             raise JourneyNotAllowed(str(journey_id))
 
@@ -176,24 +174,12 @@ class ServerView(_LimitedView):
         return super().handle_exception(exc)
 
     def journey_of(self, ids: Mapping[str, str]) -> str | None:
-        """The journey that the call is about, from the ids in the path; None if it is about none, or nothing there.
-
-        Views of what belongs to a journey look it up, in the workspace of the key.
-        """
-        return ids.get("journey_id")
+        """The journey that the call is about, from the ids in the path; None if it is about none, or nothing there."""
+        raise NotImplementedError
 
     @property
     def api_key(self) -> ApiKey:
         return cast("ApiKey", self.request.auth)
-
-    def require_own(self, workspace_id: str, *, otherwise: Refusal) -> None:
-        """Raises `otherwise`, with the reason, if the path names a workspace other than the key's.
-
-        Pass the refusal for something that does not exist, so that callers learn nothing about other workspaces: not
-        even whether there is one with this id.
-        """
-        if not self.is_own(workspace_id):
-            raise otherwise.because(FOREIGN_WORKSPACE)
 
     def is_own(self, workspace_id: str) -> bool:
         return workspace_id == self.api_key.workspace_id
@@ -201,15 +187,6 @@ class ServerView(_LimitedView):
     @property
     def caller(self) -> Caller:
         return Caller(workspace_id=self.api_key.workspace_id, api_key_id=self.api_key.id)
-
-
-class WorkspaceView(ServerView):
-    """A call about one workspace. Once counted, it must have a key of that workspace before anything else is read."""
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        if not self.is_own(kwargs["workspace_id"]):
-            raise WorkspaceNotFound
 
 
 class SdkView(_LimitedView):

@@ -1,8 +1,7 @@
 """The parts of the OpenAPI document that the calls of every app share.
 
-Each app has a module `schema` that describes its calls with `calls.ServerCall` and `calls.SdkCall`. Answers are
-described by the types that the code builds them with, bodies by the serializers that read them, and errors by the
-refusals that are raised, so the document repeats nothing that the code already states.
+Calls are described by their definitions (engage/calls/), answers and bodies by the typed objects that the code writes
+and reads, and errors by the refusals that are raised, so the document repeats nothing that the code already states.
 
 1. calls.py: a call; responses.py, every_call.py, headers.py: its answers, its failures and what all have in common.
 2. shapes.py, objects.py, components.py: the types of answers; bodies.py: those of requests; access.py: credentials.

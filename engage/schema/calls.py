@@ -8,11 +8,14 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 
 from engage.errors import Refusal
 from engage.http.idempotency import RequestInProgress
-from engage.schema.bodies import Body, TypedBody
+from engage.schema.bodies import TypedBody
 from engage.schema.every_call import OF_A_BODY, OF_A_SERVER, OF_AN_IDEMPOTENCY_KEY, OF_AN_SDK, OF_EVERY_CALL
 from engage.schema.responses import Answer, failures, successes
+from engage.scopes import Scope
 
 View = TypeVar("View", bound=Callable[..., Any])
+REQUIRED_SCOPE = "x-required-scope"
+_NO_SCOPE = "Needs no scope: any valid key may make this call."
 
 _REQUEST_ID = OpenApiParameter(
     "X-Request-Id",
@@ -37,9 +40,6 @@ def path_id(name: str, description: str) -> OpenApiParameter:
     return OpenApiParameter(name, str, OpenApiParameter.PATH, description=description)
 
 
-WORKSPACE_ID = path_id("workspace_id", "The workspace's id. Must be the workspace of the API key.")
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Call:
     """The description of a call. `requests` are examples of its body, by title.
@@ -52,7 +52,7 @@ class _Call:
     summary: str
     description: str
     parameters: Sequence[OpenApiParameter] = ()
-    body: Body | TypedBody | None = None
+    body: TypedBody | None = None
     requests: Mapping[str, Any] = field(default_factory=dict)
     answers: Answer | Sequence[Answer]
     refusals: Sequence[Refusal] = ()
@@ -67,13 +67,22 @@ class _Call:
             operation_id=self.operation_id,
             tags=[self.tag],
             summary=self.summary,
-            description=self.description.strip(),
+            description=self.in_words,
             parameters=[*self.parameters, *(self._about_key() if is_once else ()), _REQUEST_ID],
             request=self.body,
             examples=[OpenApiExample(title, value, request_only=True) for title, value in self.requests.items()],
             responses=successes(self._answers) | failures(self.refusals, in_common=in_common),
+            extensions=self.extensions,
         )
         return describe(view)
+
+    @property
+    def extensions(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def in_words(self) -> str:
+        return self.description.strip()
 
     @property
     def _answers(self) -> Sequence[Answer]:
@@ -97,10 +106,21 @@ class _Call:
         return [_IDEMPOTENCY_KEY, replayed, retry_after]
 
 
+@dataclass(frozen=True, kw_only=True)
 class ServerCall(_Call):
-    """A call from a server, which sends an API key, and ids in the path."""
+    """A call from a server, which sends an API key that has the scope (None: any key)."""
 
+    scope: Scope | None
     of_every_such_call = OF_A_SERVER
+
+    @property
+    def extensions(self) -> dict[str, Any]:
+        return {REQUIRED_SCOPE: self.scope.value if self.scope else None}
+
+    @property
+    def in_words(self) -> str:
+        needed = f"Needs the scope `{self.scope.value}`." if self.scope else _NO_SCOPE
+        return f"{super().in_words}\n\n{needed}"
 
 
 class SdkCall(_Call):

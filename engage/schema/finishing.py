@@ -7,23 +7,16 @@ from typing import Any
 from drf_spectacular.generators import SchemaGenerator
 
 from engage.http.envelope import Failure
-from engage.schema.access import API_KEY
 from engage.schema.bodies import OPTIONAL
 from engage.schema.every_call import failures_in_words
 from engage.schema.forms import StrictGenerator, plain_form, strict_form
 from engage.schema.headers import HEADERS, add_headers, headers_in_words
 from engage.schema.shapes import JSON_OBJECT, Schema, object_schema, shape_name
 from engage.schema.sharing import share
-from engage.scopes import scope_of_call
-
-REQUIRED_SCOPE = "x-required-scope"
 
 
 def finish(result: Schema, generator: SchemaGenerator, **_: Any) -> Schema:
     """A drf-spectacular hook: adds headers, types and words that all calls share, and picks the document's form."""
-    for path, methods in result["paths"].items():
-        for method, operation in methods.items():
-            _add_scope(operation, method.upper(), path)
     operations = [operation for path in result["paths"].values() for operation in path.values()]
     components = result["components"]
     optional = {name for name, schema in components["schemas"].items() if schema.pop(OPTIONAL, False)}
@@ -44,16 +37,6 @@ def finish(result: Schema, generator: SchemaGenerator, **_: Any) -> Schema:
     finished: Schema = strict_form(result) if isinstance(generator, StrictGenerator) else plain_form(result)
     _drop_unused(finished)
     return finished
-
-
-def _add_scope(operation: Schema, method: str, path: str) -> None:
-    """Tells servers' calls which scope they need, in words and for programs."""
-    if {API_KEY: []} not in operation["security"]:
-        return
-    scope = scope_of_call(method, path)
-    operation[REQUIRED_SCOPE] = scope.value if scope else None
-    told = f"Needs the scope `{scope.value}`." if scope else "Needs no scope: any valid key may make this call."
-    operation["description"] += f"\n\n{told}"
 
 
 def _drop_unused(document: Schema) -> None:

@@ -9,14 +9,16 @@ from django.test.utils import CaptureQueriesContext
 
 from config import ROOT
 from config.docs.documentation import openapi_document
+from engage.calls.call import Call
 from engage.models import ApiKey, Workspace
-from engage.scopes import SCOPE_OF_CALL, Scope
+from engage.scopes import Scope
 from tests.interface.tenants import CALLS, Tenant, address, everything_of, tenant
 from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import ApiKeyFactory, JourneyFactory
 from tests.support.tables import taken_back
 
+SCOPE_OF_CALL = {(call.method, call.path): call.scope for call in Call.all() if call.signature.is_of_server}
 # What a scope gives, beside the calls that need just it.
 INCLUDED = {Scope.CUSTOMERS_READ: {Scope.CUSTOMERS_WRITE}}
 OF_JOURNEYS = re.compile(r"\{(journey|job|trigger|enrollment)_id\}")
