@@ -31,8 +31,7 @@ from engage.http.envelope import answer_exception, success
 from engage.http.idempotency import KeyedCall, RequestInProgress, require_idempotency_key
 from engage.http.replays import answer_once
 from engage.json.fields import Items, Text
-from engage.json.keywords import Keywords
-from engage.json.keywords import OneOf as Named
+from engage.json.keywords import Keywords, OneOf
 from engage.json.reading import ArraySizeExceeded, read
 from engage.json.storable import describe
 from engage.json.writing import written
@@ -61,7 +60,7 @@ class CallsBody:
     ] = None
 
 
-RecordedCall = Annotated[ActionDone | FormCaptured, Named("RecordedCall")]
+RecordedCall = Annotated[ActionDone | FormCaptured, OneOf("RecordedCall")]
 
 
 class CallDone(TypedDict):
@@ -85,7 +84,7 @@ class CallRefused(TypedDict):
     details: NotRequired[list[FailureDetail]]
 
 
-CallResult = Annotated[CallDone | CallRefused, Named("CallResult")]
+CallResult = Annotated[CallDone | CallRefused, OneOf("CallResult")]
 
 
 @dataclass(frozen=True)

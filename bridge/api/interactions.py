@@ -27,9 +27,8 @@ from engage.calls.call import Answered, post
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest, MissingParameter
 from engage.json.fields import LEFT_OUT, Parsed, RequiredWithout, Stored, Text
-from engage.json.keywords import Keywords
-from engage.json.keywords import OneOf as Named
-from engage.json.reading import OneOf, Problem, missing
+from engage.json.keywords import Keywords, OneOf
+from engage.json.reading import AtLeastOne, Problem, missing
 from engage.schema.bodies import NOT_BLANK, at_least_one_of, choice_of
 from engage.schema.shapes import Schema
 
@@ -54,7 +53,7 @@ def _needs(field: str, value: Schema) -> Schema:
 class _CallBody:
     """The fields that both calls share."""
 
-    one_of: ClassVar = OneOf(("userId", "external_id", "email", "phone"), _NO_IDENTIFIER)
+    one_of: ClassVar = AtLeastOne(("userId", "external_id", "email", "phone"), _NO_IDENTIFIER)
 
     message_id: Annotated[str, "The id of the message.", Text(longest=255, blank_is_absent=True)]
     user_id: Annotated[str | None, "The SDK's user id, or its anonymous id.", USER_ID] = None
@@ -278,7 +277,7 @@ class FormCaptured:
     event_id: Annotated[ObjectId | None, "The id of the event; omitted if none was created.", LEFT_OUT] = None
 
 
-ActionDone = Annotated[MessageClosed | EventTracked | ProfileUpdated | LinkOpened, Named("ActionDone")]
+ActionDone = Annotated[MessageClosed | EventTracked | ProfileUpdated | LinkOpened, OneOf("ActionDone")]
 
 
 def _done(recorded: RecordedInteraction) -> Answered[ActionDone]:

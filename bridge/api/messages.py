@@ -25,7 +25,7 @@ from engage.errors import MissingParameter
 from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
 from engage.json.fields import Items, Parsed, Text, Whole, filled
 from engage.json.keywords import Keywords
-from engage.json.reading import ArraySizeExceeded, OneOf
+from engage.json.reading import ArraySizeExceeded, AtLeastOne
 from engage.schema.bodies import choice_of
 from engage.scopes import Scope
 
@@ -52,7 +52,7 @@ class MessagesQuery:
 class MessageBody:
     """A message: what is absent stays as it is, or is empty in a new one."""
 
-    one_of: ClassVar = OneOf(("status", "actions", "forms"), _NOTHING)
+    one_of: ClassVar = AtLeastOne(("status", "actions", "forms"), _NOTHING)
 
     status: Annotated[
         str | None,

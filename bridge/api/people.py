@@ -25,7 +25,7 @@ from engage.calls.call import Answered, post
 from engage.database.statement_limit import LargeWorkInProgress
 from engage.errors import InvalidRequest, MissingParameter
 from engage.json.fields import Text
-from engage.json.reading import OneOf, read
+from engage.json.reading import AtLeastOne, read
 from engage.models import App
 from engage.schema.bodies import NOT_BLANK, at_least_one_of
 from engage.scopes import Scope
@@ -39,7 +39,7 @@ _ONE_ALREADY = "The two were one customer already."
 class IdentifyBody:
     """Who the person with an anonymous user id is."""
 
-    one_of: ClassVar = OneOf(("external_id", "email", "phone"), _NOBODY)
+    one_of: ClassVar = AtLeastOne(("external_id", "email", "phone"), _NOBODY)
 
     user_id: Annotated[str, "The SDK's anonymous id.", USER_ID]
     external_id: ExternalId = None

@@ -10,7 +10,7 @@ from engage.calls.asked import Asked
 from engage.calls.call import Answered, PathId, post
 from engage.errors import InvalidRequest, MissingParameter
 from engage.json.fields import Items
-from engage.json.reading import ArraySizeExceeded, OneOf
+from engage.json.reading import ArraySizeExceeded, AtLeastOne
 from engage.scopes import Scope
 
 _NOBODY = "Send at least one of add, remove: arrays of external ids."
@@ -21,7 +21,7 @@ _SEGMENT_ID = PathId(name="segmentId", description="The segment's id.", example=
 class MembersBody:
     """External ids of customers to put into a segment or take out of it."""
 
-    one_of: ClassVar = OneOf(("add", "remove"), _NOBODY)
+    one_of: ClassVar = AtLeastOne(("add", "remove"), _NOBODY)
 
     add: Annotated[list[str] | None, "The external ids of the customers to add.", Items(most=1000)] = None
     remove: Annotated[list[str] | None, "The external ids of the customers to remove.", Items(most=1000)] = None

@@ -64,7 +64,6 @@ def once_per_key(*, unless: Callable[[Request], bool] = _never) -> Callable[[Met
             work, prove = partial(method, view, request, **ids), partial(view.require_proof, request)
             return answer_once(call, work, prove=prove, replay=view.replay)
 
-        vars(answer)["is_once_per_key"] = True  # for the OpenAPI document
         return answer
 
     return decorate

@@ -5,7 +5,7 @@ A plain text among the notes is the field's description. The same types serve bo
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -102,14 +102,24 @@ class Member:
         return self.note(str) or ""
 
     @property
+    def is_required(self) -> bool:
+        """Whether a body must have it."""
+        return self.declared.default is MISSING and self.declared.default_factory is MISSING
+
+    @property
     def is_left_out(self) -> bool:
         return LEFT_OUT in self.notes
 
 
 def filled(shape: type[Shape], source: object, **given: Any) -> Shape:
     """A typed object with what is given, and all else from the attributes of the source that have the same names."""
-    names = (field.name for field in fields(cast("Any", shape)))
+    names = _names(cast("Any", shape))
     return shape(**{name: given[name] if name in given else getattr(source, name) for name in names})
+
+
+@cache
+def _names(shape: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(shape))
 
 
 @cache

@@ -8,7 +8,7 @@ a number is no string. `null` counts as absent, and unknown fields are ignored. 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin
 
@@ -51,7 +51,7 @@ class Problem(NamedTuple):
         return self.message if self.is_sentence else f"{self.path} {self.message}"
 
 
-class OneOf(NamedTuple):
+class AtLeastOne(NamedTuple):
     """At least one of these fields must be present, or the message tells so."""
 
     names: tuple[str, ...]
@@ -111,13 +111,13 @@ class _Field:
 
     @classmethod
     def of(cls, member: Member) -> "_Field":
-        declared, alternative = member.declared, member.note(RequiredWithout)
+        alternative = member.note(RequiredWithout)
         return cls(
             name=member.name,
             spelling=member.spelling,
             read=_value_reader(member.hint, member.notes, member.spelling),
             blank=_text_if_blank_is_absent(member),
-            is_required=declared.default is MISSING and declared.default_factory is MISSING,
+            is_required=member.is_required,
             required_without=alternative.other if alternative else None,
         )
 
@@ -143,7 +143,7 @@ class _ObjectReader:
         self.fields = [_Field.of(member) for member in members(shape)]
         self.aliases = {member.also: member.spelling for member in members(shape) if member.also}
         self.by_spelling = {field.spelling: field for field in self.fields}
-        self.one_of: OneOf | None = getattr(shape, "one_of", None)
+        self.one_of: AtLeastOne | None = getattr(shape, "one_of", None)
         self.problems: Callable[[Any], Iterable[Problem]] | None = getattr(shape, "problems", None)
 
     def __call__(self, data: Any) -> Any:

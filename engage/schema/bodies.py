@@ -1,7 +1,7 @@
 """Request bodies in the OpenAPI document, derived from the typed objects that they are read into."""
 
 from collections.abc import Iterable
-from dataclasses import MISSING, dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from inspect import getdoc
 from typing import Any, get_args, get_origin
 
@@ -80,10 +80,10 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
         properties: dict[str, Schema] = {}
         second: dict[str, Schema] = {}
         known = members(self.target.shape)
-        required = sorted(member.spelling for member in known if is_required(member))
+        required = sorted(member.spelling for member in known if member.is_required)
         for member in known:
             described = {**self._schema_of(member, auto_schema, direction), "description": _described(member)}
-            takes_null = not is_required(member) and "enum" not in described
+            takes_null = not member.is_required and "enum" not in described
             properties[member.spelling] = or_null(described) if takes_null else described
             if member.also:
                 second[member.also] = {
@@ -137,11 +137,6 @@ def _present(member: Member) -> Schema:
     return NOT_BLANK if member.hint is str else {"type": _plain_schema(member, member.hint)["type"]}
 
 
-def is_required(member: Member) -> bool:
-    declared = member.declared
-    return declared.default is MISSING and declared.default_factory is MISSING
-
-
 def member_schema(member: Member) -> Schema:
     """The schema of a body's field or of a parameter, without its description."""
     schema = _plain_schema(member, member.hint)
@@ -156,7 +151,7 @@ def _plain_schema(member: Member, hint: Any) -> Schema:
         hint = parsed.of
     if hint is str:
         text = member.note(Text) or Text(longest=None)
-        needed = NOT_BLANK if is_required(member) and text.blank_is_absent else {"type": "string"}
+        needed = NOT_BLANK if member.is_required and text.blank_is_absent else {"type": "string"}
         return dict(needed) if text.longest is None else {**needed, "maxLength": text.longest}
     if hint is int:
         bounds = member.note(Whole)

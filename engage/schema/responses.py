@@ -1,50 +1,17 @@
-"""The responses of a call, by status."""
+"""The failures of a call, by status."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from http import HTTPStatus
-from typing import Any
+from collections.abc import Sequence
 
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 
 from engage.errors import Refusal
-from engage.http.envelope import Failure, Success, failure_body
+from engage.http.envelope import Failure, failure_body
 from engage.json.keywords import STRICT
-from engage.schema.components import Envelope
 from engage.schema.forms import IS_OF_EVERY_CALL
 from engage.schema.shapes import Schema, shape_name
 
 Responses = dict[int, OpenApiResponse]
 _REQUEST_ID = "9f2c4e0d8b7a4c1f8e6d5b3a2c1d0e9f"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """A successful answer to a call: the type of its `data`, and examples by title, each a message with its data.
-
-    The answer's type is called `<data>Answer`. If its data are one of several types, it needs a `name`.
-    """
-
-    data: Any
-    description: str
-    examples: Mapping[str, tuple[str, Any]]
-    status: int = HTTPStatus.OK
-    name: str | None = None
-
-
-def successes(answers: Iterable[Answer]) -> Responses:
-    """The responses for these answers, by status; their statuses must differ."""
-    return {
-        answer.status: OpenApiResponse(
-            Envelope(answer.name or f"{shape_name(answer.data)}Answer", answer.data),
-            description=answer.description,
-            examples=[
-                OpenApiExample(title, Success(success=True, message=message, data=data))
-                for title, (message, data) in answer.examples.items()
-            ],
-        )
-        for answer in answers
-    }
 
 
 def failures(own: Sequence[Refusal], *, in_common: Sequence[Refusal]) -> Responses:

@@ -8,7 +8,6 @@ from jsonschema_rs import Draft202012Validator
 
 from engage.json.fields import Text, members
 from engage.models import Workspace
-from engage.schema.bodies import is_required
 from journeys.models import Journey
 from tests.support.bodies import all_bodies
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST
@@ -262,7 +261,7 @@ def test_a_blank_text_is_absent_in_every_body_unless_it_is_a_key() -> None:
         (member.spelling, text)
         for shape in all_bodies()
         for member in members(shape)
-        if member.hint is str and not is_required(member)
+        if member.hint is str and not member.is_required
         for text in [member.note(Text) or Text()]
     ]
     assert len(texts) > 20
