@@ -2,7 +2,8 @@
 
 1. models.py, and the rules that need no database: identifier_rules.py, attribute_rules.py, event_rules.py,
    event_times.py; conditions/: tests of what is known.
-2. profile.py, events.py: attributes and events; tombstones.py: what is known of those who were erased.
+2. profile.py, events.py: attributes and events; watching.py: who waits for a change; tombstones.py: what is known of
+   those who were erased.
 3. identity/: who is who; audience/: whom a call means.
 4. personal.py, erasure.py: all that is known of a person, to be told and erased.
 5. api/: the calls, and serializers.py; admin/: the pages of staff; apps.py: for Django.

@@ -55,6 +55,12 @@ class Customer(models.Model):
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
+    watched = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text="Whether somebody may wait for a change (watching.py).",
+    )
 
     class Meta:
         constraints: ClassVar = [

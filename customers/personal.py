@@ -43,7 +43,8 @@ OWN = "kept.workspace_id = {workspace_id} AND kept.customer_id = {customer_id}"
 # By what an export calls them.
 PERSONAL: dict[str, Kept] = {
     "customer": Kept(
-        rows="FROM customers_customer kept WHERE kept.workspace_id = {workspace_id} AND kept.id = {customer_id}"
+        hidden=("watched",),
+        rows="FROM customers_customer kept WHERE kept.workspace_id = {workspace_id} AND kept.id = {customer_id}",
     ),
     "segments": Kept(
         rows=f"FROM customers_segmentmembership kept JOIN customers_segment segment ON segment.id = kept.segment_id "

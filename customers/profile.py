@@ -7,6 +7,7 @@ from typing import Any
 
 from customers.attribute_rules import check_attribute_names, check_claimed_size
 from customers.models import Customer
+from customers.watching import let_look, let_look_at
 from engage.database.sql import Rows, Statement
 
 # Merged in the database, not here: concurrent writes of different attributes must both survive. The time is the
@@ -53,6 +54,7 @@ def claim_attributes(*, customer: Customer, attributes: Mapping[str, Any]) -> li
         deleted=[name for name, value in attributes.items() if value is None],
     )
     check_claimed_size(json.loads(claimed or "{}"))
+    let_look([customer])
     return list(attributes)
 
 
@@ -60,6 +62,7 @@ def claim_attributes(*, customer: Customer, attributes: Mapping[str, Any]) -> li
 # with `|| ''` no index leads to all of the workspace's.
 _MERGE_MANY = Statement(
     """
+WITH merged AS (
     UPDATE customers_customer customer
     SET attributes = (customer.attributes || written.attributes)
             - ARRAY(SELECT jsonb_array_elements_text(written.deleted)),
@@ -69,6 +72,9 @@ _MERGE_MANY = Statement(
         updated_at = statement_timestamp()
     FROM {changes}
     WHERE customer.id = ANY(ARRAY[written.id]) AND customer.workspace_id || '' = written.workspace_id
+    RETURNING customer.id, customer.watched
+)
+SELECT id FROM merged WHERE watched
 """,
     changes=Rows("written", {"workspace_id": "text", "id": "text", "attributes": "jsonb", "deleted": "jsonb"}),
 )
@@ -86,7 +92,7 @@ class ProfileChange:
 def merge_attributes(changes: Sequence[ProfileChange]) -> None:
     """Merges checked attributes into their customers', in one statement; at most one change per customer."""
     if changes:
-        _MERGE_MANY.execute(changes=[_written(change) for change in changes])
+        let_look_at(_MERGE_MANY.column(changes=[_written(change) for change in changes]))
 
 
 def _written(change: ProfileChange) -> tuple[str, str, str, str]:

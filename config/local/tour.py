@@ -30,6 +30,10 @@ def tour_steps(*, receiver: str) -> list[dict[str, Any]]:
                 "seats": {"$value": "customer.seats", "default": 1},
             },
         },
+        {
+            "id": "settle", "type": "wait_until", "timeout": "PT5S",
+            "if": {"field": "customer.touredAt", "op": "before", "value": {"now": "-PT1S"}},
+        },
         {"id": "breathe", "type": "delay", "for": "PT2S"},
         {
             "id": "halves", "type": "split",

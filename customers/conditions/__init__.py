@@ -14,8 +14,8 @@ sets of customers in SQL.
   the instant so far from when the test is made.
 - Values beside identifiers are read in the spelling in which those are stored.
 
-tree.py parses them, with fields.py, operands.py and instants.py; evaluate.py and sql.py are the two evaluators, and
-explain.py tells why one holds.
+tree.py parses them, with fields.py, operands.py and instants.py; evaluate.py and sql.py are the two evaluators;
+explain.py tells why one holds, and changes.py when that may change by itself.
 """
 
 from customers.conditions.evaluate import CustomerFacts, Facts, evaluate

@@ -11,6 +11,7 @@ from customers.identifier_rules import LONGEST, SPELLINGS, comparable_email, one
 from customers.identity.aliases import behind
 from customers.identity.claims import claims_left, dropped_claims
 from customers.models import Customer
+from customers.watching import let_look
 from engage.database.sql import Fragment, Statement, Template
 from engage.errors import InvalidRequest
 
@@ -146,6 +147,7 @@ def write_identifiers(customer: Customer) -> None:
     _WRITE_IDENTIFIERS.execute(
         id=customer.id, claimed=customer.claimed_identifiers, **{field: getattr(customer, field) for field in SPELLINGS}
     )
+    let_look([customer])
 
 
 _WRITE_IDENTIFIERS = Statement("""
@@ -156,7 +158,7 @@ WHERE id = {id}
 _NAME_NOTHING = Statement("UPDATE customers_customer SET external_id = NULL WHERE id = {id}")
 _DELETE = Statement("DELETE FROM customers_customer WHERE id = {id}")
 # In the order of the model's fields, which `from_db` expects.
-_READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id", "claimed_identifiers")
+_READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id", "claimed_identifiers", "watched")
 
 
 def _lock_best_match(

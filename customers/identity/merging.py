@@ -25,6 +25,7 @@ from customers.identity.locks import lock_having_any
 from customers.identity.lookup import CustomerNotFound, Reference, claimed_aliases_of, names_of
 from customers.identity.roster import IdentifierConflict
 from customers.models import Customer
+from customers.watching import let_look_at, watch
 from engage.database.sql import Statement
 from engage.json.compact import json_bytes
 
@@ -177,6 +178,9 @@ def merge_profile(*, anonymous: Customer, into: Customer, claimed_alias: bool) -
         into, user_id=str(anonymous.user_id), claimed=claimed_alias, alias_id=anonymous.id
     )  # before the row goes: that tells a merge from an erasure
     _DELETE.execute(anonymous=anonymous.id)
+    if anonymous.watched or into.watched:  # by then, what waited for one of them waits for the other one
+        watch([into.id])
+        let_look_at([into.id])
     return moved
 
 

@@ -24,6 +24,7 @@ from customers.identity.locks import CustomersMoved, lock_having_any, undisturbe
 from customers.identity.roster import CustomerData, Roster, Upserted
 from customers.models import Alias, Customer
 from customers.tombstones import lift_tombstones
+from customers.watching import let_look
 from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.sizes import KIB
@@ -151,6 +152,7 @@ def write_roster(workspace_id: str, roster: Roster, now: datetime) -> None:
         if user_ids and aliases.filter(user_id__in=user_ids).exists():
             raise CustomersMoved
     lift_tombstones(workspace_id=workspace_id, identifiers=roster.written)
+    let_look(roster.changed.values())
 
 
 def _row(customer: Customer) -> dict[str, Any]:

@@ -95,7 +95,7 @@ SELECT job.customer_id, job.queued_ms, job.queued_as, job.journey_id, job.journe
        nullif(enrollment.exit_reason, '') AS "enrollment.exit_reason",
        enrollment.entered_at AS "enrollment.entered_at", enrollment.ended_at AS "enrollment.ended_at",
        CASE WHEN enrollment.state = 'active' THEN
-           coalesce(enrollment.due_at, enrollment.was_due_at, {next_attempt})
+           coalesce(enrollment.watches_until, enrollment.due_at, enrollment.was_due_at, {next_attempt})
        END AS "enrollment.goes_on_at"
 FROM (
     SELECT newest.*, journey.name AS journey_name

@@ -70,7 +70,7 @@ _READ = Statement(
     """
 SELECT {columns},
        CASE WHEN enrollment.state = 'active' THEN
-           coalesce(enrollment.due_at, enrollment.was_due_at, {next_attempt})
+           coalesce(enrollment.watches_until, enrollment.due_at, enrollment.was_due_at, {next_attempt})
        END AS goes_on_at
 FROM (SELECT * FROM journeys_enrollment WHERE workspace_id = {workspace_id} AND id = {enrollment_id}) AS enrollment
 JOIN journeys_journey journey ON journey.id = enrollment.journey_id

@@ -52,7 +52,9 @@ def enrollment_state(*, workspace_id: str, enrollment_id: str) -> EnrollmentStat
     )
     own = Enrollment.objects.filter(workspace_id=workspace_id).select_related("journey", "revision", "job")
     read = own.defer("revision__steps", "revision__exit_on", "journey__entry_conditions").annotate(
-        goes_on_at=Coalesce("due_at", "was_due_at", Subquery(sending.annotate(tried_at=tried_at).values("tried_at")))
+        goes_on_at=Coalesce(
+            "watches_until", "due_at", "was_due_at", Subquery(sending.annotate(tried_at=tried_at).values("tried_at"))
+        )
     )
     enrollment = read.filter(id=enrollment_id).first() if is_object_id(enrollment_id) else None
     if enrollment is None:

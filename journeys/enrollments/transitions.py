@@ -100,7 +100,8 @@ STILL_CLAIMED = "enrollment.claimed_until = claimed.until AND enrollment.due_at 
 
 class EnrollmentStop(NamedTuple):
     """Where a walk has brought an enrollment: its new state, the step, when it is due there, and the event it waits
-    for. `steps_begun` counts all steps, and `began` is whether it has begun this one.
+    for, or until when it waits for a condition. `steps_begun` counts all steps, and `began` is whether it has begun
+    this one.
     """
 
     id: Annotated[str, "text"]
@@ -111,14 +112,17 @@ class EnrollmentStop(NamedTuple):
     due_at: Annotated[str | None, "timestamptz"] = None
     awaits_event: Annotated[str, "text"] = ""
     began: Annotated[bool, "bool"] = True
+    watches_until: Annotated[str | None, "timestamptz"] = None
 
 
 _GO_ON = Statement(
     """
 UPDATE journeys_enrollment enrollment SET
     state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
-    awaits_event = stop.awaits_event, steps_begun = stop.steps_begun, claimed_until = NULL, attempts = 0, error = '',
-    step_began_at = CASE WHEN stop.began THEN now() END,
+    awaits_event = stop.awaits_event, watches_until = stop.watches_until, steps_begun = stop.steps_begun,
+    claimed_until = NULL, attempts = 0, error = '',
+    step_began_at = CASE WHEN stop.began AND enrollment.steps_begun = stop.steps_begun THEN enrollment.step_began_at
+                         WHEN stop.began THEN now() END,
     ended_at = CASE WHEN stop.state <> 'active' THEN now() END
 FROM {stops} WHERE enrollment.id = ANY(ARRAY[stop.id])
 """,
@@ -159,6 +163,32 @@ def end_waits(heard: Mapping[str, tuple[str, int]]) -> None:
     """Makes enrollments due whose wait has been ended by this event."""
     if heard:
         _END_WAITS.execute(heard=[(enrollment_id, *event) for enrollment_id, event in heard.items()])
+
+
+_END_WATCHES = Statement("""
+UPDATE journeys_enrollment SET watches_until = NULL, due_at = now(), was_due_at = NULL, claimed_until = NULL,
+    attempts = 0, error = ''
+WHERE id = ANY({ids}::text[])
+""")
+_RESCHEDULE = Statement(
+    """
+UPDATE journeys_enrollment enrollment SET due_at = later.due_at, claimed_until = NULL
+FROM {later} WHERE enrollment.id = ANY(ARRAY[later.id])
+""",
+    later=Rows("later", {"id": "text", "due_at": "timestamptz"}),
+)
+
+
+def end_watches(ids: Sequence[str]) -> None:
+    """Makes enrollments due whose condition holds."""
+    if ids:
+        _END_WATCHES.execute(ids=ids)
+
+
+def reschedule(due: Mapping[str, datetime]) -> None:
+    """Makes enrollments that wait for a condition due at these moments."""
+    if due:
+        _RESCHEDULE.execute(later=[(enrollment_id, moment.isoformat()) for enrollment_id, moment in due.items()])
 
 
 # Those in a relation `answered` whose webhook has come to its end, a part of the statement that writes its result.
@@ -311,7 +341,8 @@ WITH asked AS MATERIALIZED (
 ), ended AS (
     UPDATE journeys_enrollment enrollment
     SET state = 'exited', exit_reason = asked.reason, ended_at = statement_timestamp(), due_at = NULL,
-        was_due_at = NULL, step_began_at = NULL, awaits_event = '', claimed_until = NULL, attempts = 0, error = ''
+        was_due_at = NULL, step_began_at = NULL, awaits_event = '', watches_until = NULL, claimed_until = NULL,
+        attempts = 0, error = ''
     FROM asked WHERE enrollment.id = ANY(ARRAY[asked.id])
     RETURNING enrollment.id
 ), interrupted AS (

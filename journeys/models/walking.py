@@ -53,6 +53,9 @@ class Enrollment(models.Model):
         db_default="",
         help_text="Emptied by the event that it waits for.",
     )
+    watches_until = models.DateTimeField(
+        null=True, help_text="While it waits for a condition about its customer: at the latest until then."
+    )
     # The event that last started or moved it, and how many events led to that one by way of journeys.
     event = models.ForeignKey(Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     chain = models.PositiveSmallIntegerField(default=0, db_default=0)

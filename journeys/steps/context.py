@@ -64,7 +64,7 @@ class StepContext:
 
     `now` is aware and in UTC. `event` is what last started or moved the enrollment. `chain` counts the events by which
     journeys led here; it is 0 for an API call. `early` is for the wait that begins next: the event that ends it as it
-    begins. The wait takes it for `event`.
+    begins. The wait takes it for `event`. `waits_until` is when the wait for a condition that has begun gives up.
     """
 
     journey_id: str
@@ -76,6 +76,7 @@ class StepContext:
     chain: int
     now: datetime
     early: EarlyEvent | None = None
+    waits_until: datetime | None = None
     surroundings: Surroundings = NOTHING
 
     def facts(self) -> Facts:

@@ -52,7 +52,7 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
     until, not_before = thread_time() + SECONDS_IN_ONE_GO, monotonic() + SECONDS_IN_ONE_GO
     while True:
         result = _take(course, context, course.steps[step_id], arrival)
-        if isinstance(result, Ended):
+        if not isinstance(result, StepResult):
             return Walk(step_records=tuple(step_records), stop=result)
         step_records.append(result.step_record)
         then = _exit_by_its_event(course, context, result) or result.then
@@ -76,8 +76,8 @@ def _pauses(*, before: Step, after: StepRecord, enough: bool) -> bool:
     return after.heard is not None if before.awaited else enough
 
 
-def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) -> StepResult | Ended:
-    """The step's result, or Ended if an exit condition holds before it begins."""
+def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) -> StepResult | Stop:
+    """The step's result; Ended if an exit condition holds before it begins, or another stop if it goes on waiting."""
     if isinstance(arrival, First):
         reason = course.exit_rules.conditions and course.exit_rules.holding(context.facts())
         return Ended(step_id=step.id, exited=True, reason=reason) if reason else step.begin(context)

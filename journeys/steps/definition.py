@@ -18,6 +18,7 @@ from journeys.steps.split import Split
 from journeys.steps.track_event import TrackEvent
 from journeys.steps.update_profile import UpdateProfile
 from journeys.steps.wait_for_event import WaitForEvent
+from journeys.steps.wait_until import WaitUntil
 from journeys.steps.webhook import Webhook
 from journeys.steps.webhook_targets import Target
 from journeys.steps.written import LONGEST_ID, InvalidSteps, Known, UnknownStepType, WrittenStep
@@ -26,10 +27,20 @@ MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 # Steps that may stop a walk and are resumed later. All others end as soon as they begin.
-ResumableStep = Webhook | Delay | WaitForEvent
+ResumableStep = Webhook | Delay | WaitForEvent | WaitUntil
 Step = ResumableStep | Branch | Split | UpdateProfile | TrackEvent | Exit
 # In the order in which authors are told of them.
-KINDS: tuple[type[Step], ...] = (Webhook, Delay, WaitForEvent, Branch, Split, UpdateProfile, TrackEvent, Exit)
+KINDS: tuple[type[Step], ...] = (
+    Webhook,
+    Delay,
+    WaitForEvent,
+    WaitUntil,
+    Branch,
+    Split,
+    UpdateProfile,
+    TrackEvent,
+    Exit,
+)
 _BY_TYPE = {kind.type: kind for kind in KINDS}
 STEP_TYPES = tuple(_BY_TYPE)
 
@@ -91,10 +102,10 @@ def _parse(step: WrittenStep) -> Step:
 def _refuse_loops_without_a_wait(parts: Sequence[Part], steps: Sequence[Step | None]) -> None:
     """Refuses loops in which a customer would run forever and keep a worker busy; None is a step with a mistake."""
     read = [(part, step) for part, step in zip(parts, steps, strict=True) if step is not None]
-    restless = {step.id: step for _, step in read if not step.paces_loops}
+    restless = {step.id: step.at_once for _, step in read if step.at_once}
     try:
         TopologicalSorter(
-            {step_id: [to for to in step.targets if to in restless] for step_id, step in restless.items()}
+            {step_id: [to for to in targets if to in restless] for step_id, targets in restless.items()}
         ).prepare()
     except CycleError as error:
         *loop, _ = reversed(error.args[1])  # it comes backwards, with its first step repeated as its last

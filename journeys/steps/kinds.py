@@ -59,6 +59,11 @@ class Kind(ABC):
         return False
 
     @property
+    def at_once(self) -> tuple[str, ...]:
+        """The ids of the steps to which it may lead without a wait."""
+        return () if self.paces_loops else self.targets
+
+    @property
     def awaited(self) -> EventPattern | None:
         """The events that end it, if it waits for one."""
         return None

@@ -7,7 +7,7 @@ from time import thread_time
 
 from journeys.steps.context import StepContext
 from journeys.steps.course import Course, walk_on
-from journeys.steps.results import Arrival, AwaitEvent, Ended, First, StepRecord, Stop, Wait
+from journeys.steps.results import Arrival, AwaitChange, AwaitEvent, Ended, First, StepRecord, Stop, Wait
 
 MAX_STEP_RECORDS = 200
 MAX_SECONDS = 2.0  # of CPU time
@@ -35,8 +35,8 @@ def rehearse(
 ) -> Rehearsal:
     """Walks from this step, by default the first, to the end: at most `at_most` step records, or MAX_SECONDS.
 
-    Every wait lasts until it is due. It is assumed that no awaited event arrives and that every webhook succeeds, and
-    the details of those steps say so. The context is not changed.
+    Every wait lasts until it is due. It is assumed that no awaited event arrives, that nobody writes the profile and
+    that every webhook succeeds, and the details of those steps say so. The context is not changed.
     """
     start = step_id or course.first
     if start is None:
@@ -63,15 +63,16 @@ def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[TimedR
             yield _given_up(step_id, error)
             return
         for step_record in walk.step_records:
-            unheard = isinstance(stop, AwaitEvent) and step_record.resumed
+            unheard = isinstance(stop, AwaitEvent | AwaitChange) and step_record.resumed
             yield TimedRecord(at=context.now, step_record=_marked(step_record) if unheard else step_record)
         if isinstance(walk.stop, Ended):
             yield walk.stop
             return
         stop = walk.stop
         step_id, arrival = stop.step_id, stop.assumed
-        if isinstance(stop, Wait | AwaitEvent):
+        if isinstance(stop, Wait | AwaitEvent | AwaitChange):
             context.now = stop.due_at
+        context.waits_until = stop.until if isinstance(stop, AwaitChange) else None
 
 
 def _given_up(step_id: str, error: Exception) -> Ended:

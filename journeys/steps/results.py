@@ -110,7 +110,7 @@ class TimedOut:
 
 @dataclass(frozen=True)
 class Heard:
-    """The event that the step awaits has come; it is `event` in the context."""
+    """What the step waits for has come; if that is an event, it is `event` in the context."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +154,17 @@ class AwaitEvent:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AwaitChange:
+    """The step has begun and ends when its condition holds, at `until` at the latest; it is to look at `due_at`."""
+
+    assumed: ClassVar[Arrival] = TimedOut()
+
+    step_id: str
+    due_at: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class Send:
     """The webhook of the last record must be sent; its final result ends the step."""
 
@@ -181,7 +192,7 @@ class Ended:
 
 
 # What is `assumed` of a stop is how a rehearsal goes on: as if no event came and every webhook succeeded.
-Stop = Wait | AwaitEvent | Send | Pause | Ended
+Stop = Wait | AwaitEvent | AwaitChange | Send | Pause | Ended
 
 
 class StepResult(NamedTuple):

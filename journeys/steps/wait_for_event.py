@@ -105,14 +105,15 @@ class WaitForEvent(Kind):
             fields = step.fields(
                 required=["event", "timeout"], optional=["where", "fromBridge", "onEvent", "onTimeout"], reading=read
             )
-            timeout = read(lambda: _read_timeout(fields["timeout"]))
+            timeout = read(lambda: read_timeout(fields["timeout"]))
             pattern = read(lambda: read_pattern(fields, stored=step.stored))
             on_event = read(lambda: step.target_in(fields, "onEvent"))
             on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
         return cls(id=step.id, pattern=pattern, timeout=timeout, on_event=on_event, on_timeout=on_timeout)
 
 
-def _read_timeout(part: Part) -> timedelta:
+def read_timeout(part: Part) -> timedelta:
+    """The duration in this part, of at least a second. Refuses anything else."""
     timeout = read_duration(part)
     if timeout < LEAST_WAIT:
         part.refuse("must be at least a second (PT1S).")

@@ -22,6 +22,7 @@ from journeys.steps.events import EventPattern, nothing_known
 from journeys.steps.results import Answered, Arrival, First, Heard, TimedOut, Walk
 from journeys.steps.surroundings import NOTHING, Surroundings
 from journeys.steps.wait_for_event import WaitForEvent
+from journeys.steps.wait_until import WaitUntil
 
 
 @dataclass(kw_only=True)  # frozen, it would take three times as long to make
@@ -65,6 +66,7 @@ class Position:
             chain=self.chain,
             now=self.now,
             early=early,
+            waits_until=row["watches_until"],
             surroundings=surroundings,
         )
 
@@ -100,7 +102,10 @@ class Position:
             return First()
         if self.answer:
             return self.answer
-        return Heard() if self.heard and course.steps[self.step_id].awaited else TimedOut()
+        step = course.steps[self.step_id]
+        if isinstance(step, WaitUntil):
+            return Heard() if self._row["watches_until"] is None else TimedOut()
+        return Heard() if self.heard and step.awaited else TimedOut()
 
 
 class Walked(NamedTuple):
@@ -117,7 +122,8 @@ SELECT enrollment.id, enrollment.workspace_id, enrollment.journey_id, journey.na
        journey.held_at IS NOT NULL AS held,
        CASE WHEN journey.per_minute IS NOT NULL THEN journey.resumed_at END AS paced,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
-       enrollment.awaits_event, enrollment.chain, enrollment.steps_begun, enrollment.error, job.trigger_id,
+       enrollment.awaits_event, enrollment.watches_until, enrollment.chain, enrollment.steps_begun, enrollment.error,
+       job.trigger_id,
        customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
        customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
        event.message_id AS event_message, event.verified AS event_verified, event.serial AS event_serial,

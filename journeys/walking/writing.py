@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from customers.events import NewEvent
 from customers.models import Event
 from customers.profile import ProfileChange, merge_attributes
+from customers.watching import watch
 from engage.database.sql import Rows, Statement
 from journeys.counts.counting import write_counts
 from journeys.due import Due
@@ -14,6 +15,7 @@ from journeys.enrollments.transitions import EnrollmentStop, go_on, note_heard
 from journeys.models import Enrollment
 from journeys.models.credentials import stored_headers
 from journeys.steps.results import (
+    AwaitChange,
     AwaitEvent,
     Ended,
     Pause,
@@ -55,6 +57,7 @@ def write_walks(walks: Sequence[Walked]) -> Due:
     requests = [(entry, entry.step_record.request) for entry in entries if entry.step_record.request]
     _insert_deliveries(requests)
     go_on([_stop(walked) for walked in walks])
+    watch({walked.position.customer_id for walked in walks if isinstance(walked.walk.stop, AwaitChange)})
     heard = [(entry.position.claimed.id, entry.step_record.heard) for entry in entries]
     note_heard({enrollment_id: (event.event_id, event.chain) for enrollment_id, event in heard if event})
     write_counts(counts_of(walks))
@@ -224,6 +227,8 @@ def _stop(walked: Walked) -> EnrollmentStop:
             return at._replace(due_at=stop.due_at.isoformat())
         case AwaitEvent():
             return at._replace(due_at=stop.due_at.isoformat(), awaits_event=stop.event_name)
+        case AwaitChange():
+            return at._replace(due_at=stop.due_at.isoformat(), watches_until=stop.until.isoformat())
         case Send():
             return at  # due once the sending is over
         case Pause():

@@ -99,6 +99,8 @@ def _place(enrollment: Enrollment, delivery: WebhookDelivery | None, waits: Wait
         return f"Is about to begin {step}, due at {due}."
     if enrollment.awaits_event:
         return f"Waits in {step} for the event {enrollment.awaits_event}, until {due}."
+    if enrollment.watches_until is not None:
+        return f"Waits in {step} for its condition, until {shown(enrollment.watches_until)}."
     if enrollment.due_at is not None:
         return f"Waits in {step} until {due}."
     if delivery is not None and waits is not None:

@@ -10,7 +10,20 @@ from journeys.steps.context import EarlyEvent
 from journeys.steps.course import MAX_STEPS_IN_ONE_GO, Course, parse_course, walk_on
 from journeys.steps.definition import STEP_TYPES
 from journeys.steps.rehearsal import rehearse
-from journeys.steps.results import Answered, Arrival, AwaitEvent, Ended, First, Heard, Pause, Send, Stop, TimedOut, Wait
+from journeys.steps.results import (
+    Answered,
+    Arrival,
+    AwaitChange,
+    AwaitEvent,
+    Ended,
+    First,
+    Heard,
+    Pause,
+    Send,
+    Stop,
+    TimedOut,
+    Wait,
+)
 from journeys.steps.written import InvalidSteps
 from tests.journeys.steps.contexts import NOW, context
 from tests.support.factories import PRO
@@ -38,6 +51,15 @@ STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "wait_for_event": st.fixed_dictionaries(
         {"event": st.sampled_from(["order", "left"]), "timeout": st.just("PT2S")},
         optional={"onEvent": targets, "onTimeout": targets},
+    ),
+    "wait_until": st.fixed_dictionaries(
+        {
+            "if": st.sampled_from(
+                [PRO, {"field": "customer.since", "op": "before", "value": {"now": "-P1D"}}, {"not": PRO}]
+            ),
+            "timeout": st.just("PT2S"),
+        },
+        optional={"onTrue": targets, "onTimeout": targets},
     ),
     "branch": st.fixed_dictionaries(
         {
@@ -79,6 +101,7 @@ def courses(draw: st.DrawFn) -> Course:
 ARRIVALS: dict[type[Stop], list[Arrival]] = {
     Wait: [TimedOut()],
     AwaitEvent: [Heard(), TimedOut()],
+    AwaitChange: [Heard(), TimedOut()],
     Send: [Answered(ok=True, reason="It said 200."), Answered(ok=False, reason="It said 500.")],
     Pause: [First()],
 }
@@ -103,9 +126,10 @@ def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.Dat
         if isinstance(walk.stop, Ended):
             return
         assert walk.stop.step_id in course.steps
-        if isinstance(walk.stop, Wait | AwaitEvent):
+        if isinstance(walk.stop, Wait | AwaitEvent | AwaitChange):
             assert walk.stop.due_at > at.now
             at.now = walk.stop.due_at
+        at.waits_until = walk.stop.until if isinstance(walk.stop, AwaitChange) else None
         walked, arrival = walk.stop.step_id, data.draw(st.sampled_from(ARRIVALS[type(walk.stop)]))
 
 

@@ -1,0 +1,107 @@
+"""`wait_until`: waits until a condition holds, for at most `timeout`.
+
+`{"id": "verified", "type": "wait_until", "if": {"field": "customer.phone", "op": "exists"}, "timeout": "P3D",
+"onTrue": "text", "onTimeout": "mail"}`; `onTrue` and `onTimeout` default to the step's `next`.
+
+The condition is looked at when the step begins and by each write of the customer's profile (walking/watching.py). Once
+it held, the wait is over, whatever becomes of it before the customer goes on. Where it compares with the clock, the
+moments at which that may come out otherwise are due times.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar, Self
+
+from customers.conditions import Condition, Facts, Root, evaluate, findings_of, in_words, values_that_decide
+from customers.conditions.changes import next_change
+from engage.json.documents import Reading
+from engage.json.durations import duration_in_words
+from journeys.steps.context import StepContext
+from journeys.steps.events import read_condition
+from journeys.steps.kinds import Kind, Way, way
+from journeys.steps.results import AwaitChange, GoTo, Heard, Resumption, StepResult, TimedOut, going_on, step_record
+from journeys.steps.results import in_words as moment_in_words
+from journeys.steps.wait_for_event import read_timeout
+from journeys.steps.written import WrittenStep
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitUntil(Kind):
+    """Goes on to `on_true` once the condition holds, or to `on_timeout` if it does not in time."""
+
+    type: ClassVar = "wait_until"
+    does: ClassVar = (
+        "Waits until a condition holds: at once, by a write of the profile, or because time goes by. "
+        "Only if and timeout are needed."
+    )
+    examples: ClassVar = (
+        {
+            "id": "verified",
+            "if": {"field": "customer.verifiedAt", "op": "after", "value": {"now": "-P30D"}},
+            "timeout": "P3D",
+            "onTrue": "thank",
+            "onTimeout": "halves",
+        },
+    )
+
+    id: str
+    condition: Condition
+    timeout: timedelta
+    on_true: str | None
+    on_timeout: str | None
+
+    @property
+    def label(self) -> str:
+        return f"Wait until {in_words(self.condition)}, at most {duration_in_words(self.timeout)}"
+
+    @property
+    def at_once(self) -> tuple[str, ...]:
+        return () if self.on_true is None else (self.on_true,)
+
+    def ways(self) -> list[Way]:
+        return [way(self.on_true, "it holds"), way(self.on_timeout, "it did not hold in time")]
+
+    def begin(self, context: StepContext) -> StepResult:
+        facts = context.facts()
+        if evaluate(self.condition, facts):
+            because = tuple(values_that_decide([self.condition], findings_of(facts)))
+            return self._go_on(self.on_true, "The condition holds already", because=because)
+        until = context.now + self.timeout
+        detail = f"Waits for its condition until {moment_in_words(until)}."
+        return StepResult(step_record=step_record(self, "waiting", detail), then=self._wait(facts, until))
+
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult | AwaitChange:
+        match arrival:
+            case Heard():
+                return self._go_on(self.on_true, "The condition came to hold")
+            case TimedOut():
+                facts, until = context.facts(), context.waits_until or context.now
+                if evaluate(self.condition, facts):
+                    return self._go_on(self.on_true, "The condition came to hold")
+                if until <= context.now:
+                    return self._go_on(self.on_timeout, "The condition did not hold in time")
+                return self._wait(facts, until)
+        raise ValueError("A wait for a condition is over with that or with its time.")
+
+    def due_at(self, facts: Facts, until: datetime) -> datetime:
+        """When it is to be looked at again if nobody writes, while the condition does not hold."""
+        return min(next_change(self.condition, facts) or until, until)
+
+    def _wait(self, facts: Facts, until: datetime) -> AwaitChange:
+        return AwaitChange(step_id=self.id, due_at=self.due_at(facts, until), until=until)
+
+    def _go_on(self, step_id: str | None, why: str, *, because: tuple[str, ...] | None = None) -> StepResult:
+        """With `because` it never waited: this is its beginning and its end."""
+        detail = f"{why}: {going_on(step_id)}."
+        record = step_record(self, "done", detail, resumed=because is None, because=because or ())
+        return StepResult(step_record=record, then=GoTo(step_id=step_id))
+
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            fields = step.fields(required=["if", "timeout"], optional=["onTrue", "onTimeout"], reading=read)
+            timeout = read(lambda: read_timeout(fields["timeout"]))
+            condition = read(lambda: read_condition(fields["if"], roots=list(Root), stored=step.stored))
+            on_true = read(lambda: step.target_in(fields, "onTrue"))
+            on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
+        return cls(id=step.id, condition=condition, timeout=timeout, on_true=on_true, on_timeout=on_timeout)
