@@ -5,7 +5,7 @@ CLIENTS := tests/generated_clients
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run info test browsers chaos bench fuzz format lint types check lock clients package licences clean
+.PHONY: help run info test browsers chaos bench fuzz format lint types check lock clients package image env licences clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -80,6 +80,14 @@ clients: ## clients of openapi-generator in seven languages, made and run agains
 package: ## builds the wheel and tries it in an empty environment
 	@.ci/install requirements-dev.txt
 	@.ci/package
+
+image: ## the image of all processes, built by docker, podman or buildah; ARGS="--build-arg BASE=debian:12-slim" is passed on
+	@deploy/image $(ARGS)
+
+env: ## writes .env, which compose.yaml reads, with fresh secrets, unless it is there; SITE=engage.example names the service
+	@test -n "$(SITE)" || { echo "SITE=engage.example make env"; exit 1; }
+	@test ! -e .env || { echo ".env is there already."; exit 1; }
+	@umask 077 && deploy/env "$(SITE)" >.env && echo "Wrote .env: keep a copy, its secrets are nowhere else."
 
 licences: ## the dependencies' licences; LOCK=requirements-dev.txt has those of development as well
 	@.ci/install requirements-dev.txt

@@ -12,12 +12,13 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 
 from config import ROOT
+from config.monitoring.release import commit, version
 from engage.redis.availability import redis_takes_writes
 
 
 def livez(request: HttpRequest) -> JsonResponse:
-    """200 as long as the process answers at all."""
-    return JsonResponse({"status": "alive"})
+    """200 as long as the process answers at all, and which release it is of."""
+    return JsonResponse({"status": "alive", "version": version(), "commit": commit()})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:

@@ -4,11 +4,7 @@ Every process answers for all processes on all machines: scrape one address. If 
 is missing, and `engage_postgresql_up` or `engage_redis_up` shows it.
 """
 
-import subprocess
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from secrets import compare_digest
 
 import structlog
@@ -19,8 +15,8 @@ from django.views.decorators.gzip import gzip_page
 
 from bridge.identity.problems import Reason as IdentityReason
 from bridge.messages.problems import Reason
-from config import ROOT
 from config.monitoring.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
+from config.monitoring.release import commit, version
 from engage.database.outages import is_outage
 from engage.http.app_quotas import Quota
 from engage.http.authentication import Unauthorized
@@ -75,7 +71,7 @@ def _metrics() -> Iterator[Metric]:
     (answers, waiting), counts = _backlog(), _counts()
     yield Metric(
         name="engage_build_info", kind="gauge", meaning="The version of the process that answers.",
-        samples=[Sample(value=1, labels={"version": _version(), "commit": _commit()})],
+        samples=[Sample(value=1, labels={"version": version(), "commit": commit()})],
     )  # fmt: skip
     yield _gauge("engage_postgresql_up", "Whether PostgreSQL answers.", answers)
     meaning = (
@@ -86,32 +82,6 @@ def _metrics() -> Iterator[Metric]:
         yield from _of_backlog(waiting)
     if counts is not None:
         yield from _of_counts(counts)
-
-
-@cache
-def _version() -> str:
-    """The checkout's, or the installed wheel's."""
-    try:
-        with (ROOT / "pyproject.toml").open("rb") as file:
-            return str(tomllib.load(file)["project"]["version"])
-    except OSError:
-        pass
-    try:
-        return version("engage")
-    except PackageNotFoundError:  # an image may be made without it
-        return "unknown"
-
-
-@cache
-def _commit() -> str:
-    """COMMIT from the environment, which an image is built with, or the checkout's own."""
-    if settings.COMMIT:
-        return str(settings.COMMIT)
-    try:
-        asked = ["git", "rev-parse", "--short=12", "HEAD"]
-        return subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True, timeout=2).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
 
 
 def _backlog() -> tuple[bool, Backlog | None]:

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from structlog.testing import capture_logs
 
 from config.monitoring.doctor import _say, findings
-from config.monitoring.metrics import _commit
+from config.monitoring.release import commit
 from engage.models import Workspace
 from tests.config.environments import manage
 from tests.support.factories import JourneyFactory
@@ -156,12 +156,12 @@ def test_it_says_that_sending_is_off(settings: Settings) -> None:
 
 
 def test_the_metrics_carry_the_commit(settings: Settings) -> None:
-    _commit.cache_clear()
+    commit.cache_clear()
     settings.COMMIT = "abc123"
     try:
         assert b'commit="abc123"' in Client().get("/metrics").content
     finally:
-        _commit.cache_clear()
+        commit.cache_clear()
 
 
 @pytest.mark.django_db(transaction=True)

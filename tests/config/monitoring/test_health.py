@@ -9,6 +9,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from structlog.testing import capture_logs
 
+from config.monitoring.release import commit, version
 from tests.support.cases import each
 from tests.support.clients import Answer
 
@@ -27,10 +28,10 @@ def test_what_is_asked_every_few_seconds_fills_no_log(path: str, lines: list[str
     assert [line["event"] for line in logged] == lines
 
 
-def test_livez_asks_nobody(django_assert_num_queries: Any) -> None:
+def test_livez_asks_nobody_and_tells_the_release(django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         answer = get("/livez")
-    assert (answer.status_code, answer.json()) == (200, {"status": "alive"})
+    assert (answer.status_code, answer.json()) == (200, {"status": "alive", "version": version(), "commit": commit()})
 
 
 def test_readyz_where_both_answer() -> None:

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from config import ROOT
 from config.monitoring.exposition import Metric, Sample, exposition
-from config.monitoring.metrics import _version
+from config.monitoring.release import version
 from engage.models import Workspace
 from engage.redis.metric_counters import REQUESTS, metric_counters
 from journeys.failures import MAX_ATTEMPTS
@@ -96,14 +96,14 @@ def test_without_a_token_nothing_is_there_in_production(settings: Any) -> None:
 
 
 def test_the_version_is_that_of_the_project() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     [(name, value)] = [(name, value) for name, value in samples().items() if name.startswith("engage_build_info{")]
-    assert (f'version="{version}"' in name, value) == (True, 1)
+    assert (f'version="{written}"' in name, value) == (True, 1)
 
 
 def test_where_nobody_wrote_the_version_down_it_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("config.monitoring.metrics.ROOT", tmp_path)
-    assert _version.__wrapped__() == "unknown"
+    monkeypatch.setattr("config.monitoring.release.ROOT", tmp_path)
+    assert version.__wrapped__() == "unknown"
 
 
 # What waits ----------------------------------------------------------------------------------------------------------
