@@ -17,6 +17,7 @@ from engage.admin.parts.columns import may_view
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
+    Connection,
     Enrollment,
     EnrollmentJob,
     Journey,
@@ -36,6 +37,7 @@ _LISTS: dict[str, list[tuple[str, str, type[Model]]]] = {
         ("Triggers", "bolt", Trigger),
         ("Jobs", "fact_check", EnrollmentJob),
         ("Enrollments", "directions_walk", Enrollment),
+        ("Connections", "power", Connection),
         ("Variables", "data_object", Variable),
         ("Steering acts", "tune", SteeringAct),
         ("Steered hosts", "dns", SteeredHost),

@@ -23,6 +23,7 @@ class Scope(models.TextChoices):
     MESSAGES = "messages", "read and change what in-app messages may write"
     AUDIT = "audit", "read who changed what"
     DEFINITIONS = "definitions", "steer and change journeys and segments themselves"
+    CONNECTIONS = "connections", "change connections to providers, and variables"
 
 
 # A call with a body that changes a customer answers with the whole customer.

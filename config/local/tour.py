@@ -4,6 +4,19 @@ from typing import Any, Final
 
 TOUR: Final = "tour"
 LISTENING: Final = "listen"  # its step that waits for a click
+MAILER: Final = "mailer"  # the connection by which it sends
+
+
+def tour_connection(*, receiver: str) -> dict[str, Any]:
+    """The connection's definition: it leads to this base URL, as a provider's would to the provider."""
+    return {
+        "url": receiver + "/mail", "headers": {"X-Mailer-Token": "of-the-demo"}, "html": ["html"],
+        "body": {"to": "{{ inputs.to }}", "subject": "{{ inputs.subject }}", "html": {"$value": "inputs.html"}},
+        "inputs": {
+            "type": "object", "required": ["to", "subject"],
+            "properties": {name: {"type": "string"} for name in ("to", "subject", "html")},
+        },
+    }  # fmt: skip
 
 
 def tour_steps(*, receiver: str) -> list[dict[str, Any]]:
@@ -28,6 +41,13 @@ def tour_steps(*, receiver: str) -> list[dict[str, Any]]:
                 "text": "Hello {{ customer.firstName }}, your coupon is {{ customer.coupon }}.",
                 "to": "{{ customer.email }}", "enrollment": "{{ enrollment.id }}",
                 "seats": {"$value": "customer.seats", "default": 1},
+            },
+        },
+        {
+            "id": "mail", "type": "send", "connection": MAILER,
+            "inputs": {
+                "to": "{{ customer.email }}", "subject": "Your coupon",
+                "html": "<p>{{ customer.firstName }}, it is {{ customer.coupon }}.</p>",
             },
         },
         {

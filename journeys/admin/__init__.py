@@ -6,7 +6,7 @@
 3. journeys/: the page of a journey, of all of these.
 """
 
-from journeys.admin.connections import variables
+from journeys.admin.connections import connections, variables
 from journeys.admin.deliveries import failures, webhook_secrets
 from journeys.admin.journeys import page as journeys
 from journeys.admin.overview import dashboard
@@ -14,6 +14,7 @@ from journeys.admin.people import enrollments, jobs, panels, triggers
 from journeys.admin.steering import steered
 
 __all__ = [
+    "connections",
     "dashboard",
     "enrollments",
     "failures",

@@ -41,6 +41,7 @@ STEP_STATE: dict[str, str] = {
     StepRun.State.WAITING: "info",
     StepRun.State.DONE: "success",
     StepRun.State.FAILED: "danger",
+    StepRun.State.SKIPPED: "warning",
     StepRun.State.INTERRUPTED: "warning",
 }
 DELIVERY_STATE: dict[str, str] = {

@@ -152,7 +152,11 @@ class EnrollmentStep:
     ordinal: Annotated[int, "The position in the history, from 0. A step in a loop appears more than once."]
     step_id: str
     type: Annotated[str, "The step's type; empty if the enrollment was given up before the type was known."]
-    state: Annotated[StepRun.State, "`interrupted` if the enrollment ended while the step was waiting."]
+    state: Annotated[
+        StepRun.State,
+        "`interrupted` if the enrollment ended while the step was waiting; `skipped` if what a `send` requires had "
+        "no value.",
+    ]
     detail: Annotated[str, "The outcome of the step, as text."]
     missing: Annotated[Sequence[str], "The names used in the step's templates that had no value."]
     because: Annotated[

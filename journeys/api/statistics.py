@@ -182,8 +182,8 @@ _STATS = StatsAnswer(
     entries={"enrolled": 800, "already_enrolled": 40},
     outcomes=JourneyOutcomes(active=310, completed=470, exited=20),
     steps={
-        "day": StepStats(entered=800, waiting=300, done=480, failed=0, interrupted=20),
-        "tell": StepStats(entered=480, waiting=10, done=465, failed=5, interrupted=0),
+        "day": StepStats(entered=800, waiting=300, done=480, failed=0, skipped=0, interrupted=20),
+        "tell": StepStats(entered=480, waiting=10, done=465, failed=5, skipped=0, interrupted=0),
     },
     edges=[
         EdgeCount(source="@entry", target="day", count=800),

@@ -13,7 +13,7 @@ from engage.json.compact import json_bytes, same_json
 from engage.json.storable import depth, unstorable
 from engage.models import AuditEntry, Workspace
 from engage.sizes import KIB
-from journeys.connections.using import journeys_reading
+from journeys.connections.using import readers_of
 from journeys.models import Variable
 
 MOST_VARIABLES, MOST_BYTES, DEEPEST = 200, 64 * KIB, 10
@@ -30,7 +30,7 @@ class InvalidVariable(Refusal):
 
 
 class VariableInUse(Refusal):
-    """The variable cannot be deleted: journeys read it."""
+    """The variable cannot be deleted: definitions read it."""
 
     status = 409
     error = "Variable in use"
@@ -74,9 +74,9 @@ def save_variable(
 
 @transaction.atomic
 def delete_variable(variable: Variable) -> None:
-    """Deletes it. Raises VariableInUse if a journey that is active, or in which somebody is, reads it."""
+    """Deletes it. Raises VariableInUse if a connection reads it, or a journey that is active or has somebody inside."""
     list(Variable.objects.select_for_update().filter(pk=variable.pk))  # whoever saves a definition waits, or is seen
-    if used := journeys_reading(workspace_id=variable.workspace_id, variable=variable.name):
+    if used := readers_of(workspace_id=variable.workspace_id, variable=variable.name):
         raise VariableInUse(f"The variable {variable.name} is read by {', '.join(used)}; it cannot be deleted.")
     gone = deed(AuditEntry.Action.DELETED, variable, changes=changes_between(facts_of(variable), {}))
     variable.delete()

@@ -14,7 +14,7 @@ from journeys.steps.kinds import COMPLETED, EXITED
 
 _DAY = timedelta(days=1)
 _EVER, _NEVER = datetime(1970, 1, 2, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
-_ENDED_AS = ("done", "failed", "interrupted")
+_ENDED_AS = ("done", "failed", "skipped", "interrupted")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,7 @@ class StepStats:
     waiting: Annotated[int, "How many wait in it now, whatever the time asked for."]
     done: int
     failed: int
+    skipped: Annotated[int, "How often it sent nothing, because an input that is required had no value."]
     interrupted: Annotated[int, "How often the enrollment ended while the step was waiting."]
 
 

@@ -164,7 +164,7 @@ def refusals_of(
             lambda: parse_steps(
                 steps,
                 stored="steps" in kept,
-                require_callable=_require_callable,
+                require_callable=require_callable,
                 known=KnownInWorkspace(journey.workspace_id),
             ),
         ),
@@ -276,7 +276,7 @@ def _check_event_where(journey: Journey, *, stored: bool) -> None:
     check_event_where(journey, stored=stored)
 
 
-def _require_callable(target: Target) -> None:
+def require_callable(target: Target) -> None:
     """Raises RefusedRequest for a target that webhooks never go to: the rules are settings, which steps do not know."""
     settings.WEBHOOK_TARGETS.check(target)
     refuse_address(host=target.host, port=target.port, allowed=settings.WEBHOOK_ALLOWED_NETWORKS)

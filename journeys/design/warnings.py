@@ -4,20 +4,27 @@ It is told wherever a definition is saved, checked or shown. A new kind is one m
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, ClassVar
 
 from engage.errors import Refusal
+from journeys.connections.providers import provider_of
 from journeys.design.conditions import check_entry_conditions, check_event_where
-from journeys.models import Journey
+from journeys.models import Connection, Journey
 from journeys.steps.course import Course, parse_course
 from journeys.steps.definition import parse_steps
 from journeys.steps.exit_rules import parse_exit_rules
+from journeys.steps.send import SendStep
+from journeys.steps.templated import unescaped_markup
 
 _STEP = re.compile(r"steps\[([0-9]+)\]")
+_INNER = re.compile(r"[.\[]")
+
+
+UNESCAPED = "It has a tag, and a value without escape: what somebody calls themselves would become markup."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,4 +100,28 @@ def _broken_rules(definition: _Definition) -> Iterator[DefinitionWarning]:
                 yield DefinitionWarning(place=found.place, message=found.remark, step_id=step_id)
 
 
-_CHECKS: tuple[Callable[[_Definition], Iterator[DefinitionWarning]], ...] = (_unreachable_steps, _broken_rules)
+def _unescaped_markup(definition: _Definition) -> Iterator[DefinitionWarning]:
+    """What somebody calls themselves must not become markup in the company's mail."""
+    for step in definition.course.steps.values():
+        places = unescaped_markup(step)
+        if places and isinstance(step, SendStep):
+            escaped = _escaped_by(definition.journey.workspace_id, step.connection)
+            places = [place for place in places if _INNER.split(place)[1] not in escaped]
+        for place in places:
+            at_step = definition.at_step(step.id, UNESCAPED)
+            yield replace(at_step, place=f"{at_step.place}.{place}")
+
+
+def _escaped_by(workspace_id: str, key: str) -> Collection[str]:
+    """The inputs into which values are put escaped."""
+    connection = Connection.objects.filter(workspace=workspace_id, key=key).first()
+    with suppress(Refusal):
+        return provider_of(connection).html if connection else ()
+    return ()
+
+
+_CHECKS: tuple[Callable[[_Definition], Iterator[DefinitionWarning]], ...] = (
+    _unreachable_steps,
+    _broken_rules,
+    _unescaped_markup,
+)

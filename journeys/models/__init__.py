@@ -5,7 +5,7 @@ connections.py: what definitions name that is not in them; credentials.py: colum
 choices.py: what answers choose from.
 """
 
-from journeys.models.connections import Variable
+from journeys.models.connections import Connection, Variable
 from journeys.models.counts import Count, CountDelta, CountKind
 from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
 from journeys.models.journeys import Journey, JourneyRevision
@@ -23,6 +23,7 @@ from journeys.models.webhooks import (
 __all__ = [
     "CHUNK_SIZE",
     "Chunk",
+    "Connection",
     "Count",
     "CountDelta",
     "CountKind",

@@ -10,6 +10,8 @@ from engage.encryption import UnknownEncryptionKey, decrypted, decrypted_json, e
 from engage.sealed import is_sealed
 from journeys.steps.secrets import with_secrets
 
+# Beside the headers of a request stands the URL that it really goes to, where that is a secret. No header is called so.
+SECRET_URL = ":url"  # noqa: S105 (its name)
 _NO_CREDENTIAL = frozenset({"content-type"})
 
 
@@ -37,6 +39,16 @@ class StepsField(models.JSONField):
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
         return _each_changed(super().from_db_value(value, expression, connection), _decrypted_if_possible)
+
+
+class RequestField(models.JSONField):
+    """A request, such as a connection's, in which secrets are encrypted, one by one; read as StepsField is."""
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:  # noqa: FBT001, FBT002
+        return super().get_db_prep_value(_changed(value, encrypted), connection, prepared)
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        return _changed(super().from_db_value(value, expression, connection), _decrypted_if_possible)
 
 
 def _decrypted_if_possible(stored: str) -> str:
@@ -71,4 +83,8 @@ def stored_headers(headers: Mapping[str, str]) -> Any:
 def _each_changed(steps: Any, change: Callable[[str], str]) -> Any:
     if not isinstance(steps, list):
         return steps
-    return [with_secrets(step, lambda _, value: change(value) if isinstance(value, str) else value) for step in steps]
+    return [_changed(step, change) for step in steps]
+
+
+def _changed(request: Any, change: Callable[[str], str]) -> Any:
+    return with_secrets(request, lambda _, value: change(value) if isinstance(value, str) else value)

@@ -142,6 +142,7 @@ class StepRun(models.Model):
         WAITING = "waiting"
         DONE = "done"
         FAILED = "failed"
+        SKIPPED = "skipped"  # there was nothing to do
         INTERRUPTED = "interrupted"  # the enrollment ended while it waited
 
     id = models.BigAutoField(primary_key=True)

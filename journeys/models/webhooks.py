@@ -13,7 +13,7 @@ from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
 from engage.sealed import UnknownEncryptionKey
-from journeys.models.credentials import EncryptedHeadersField
+from journeys.models.credentials import SECRET_URL, EncryptedHeadersField
 from journeys.models.walking import Enrollment
 
 LONGEST_SOURCE = 150
@@ -110,7 +110,7 @@ class WebhookDelivery(models.Model):
             headers: Mapping[str, str] = self.headers
         except UnknownEncryptionKey:
             return {}
-        return headers
+        return {name: value for name, value in headers.items() if name != SECRET_URL}
 
 
 class WebhookAttempt(models.Model):

@@ -10,12 +10,14 @@
 
 1. template.py: a template, parsed, with its expressions (expressions.py); paths.py: the name of a value, parsed.
    failures.py: what may be wrong with them; names.py: which names are known; arguments.py: what each filter takes.
-2. environment.py: the dialect, with blanks.py, missing.py and ranges.py, where the library's is another.
+2. environment.py: the dialect, with blanks.py, missing.py and ranges.py, where the library's is another;
+   escaping.py: what of it escapes markup.
 3. filters.py: all filters, of which text_filters.py, number_filters.py, array_filters.py, dates.py and markup.py are
    our own.
 4. rendering.py: one step's rendering; context.py: how much work is left; values.py: how values are written.
 """
 
+from journeys.rendering.escaping import escaped
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed
 from journeys.rendering.names import NAMES, Names, names_in_words
 from journeys.rendering.paths import ValuePath, parse_path
@@ -30,6 +32,7 @@ __all__ = [
     "RenderingFailed",
     "Template",
     "ValuePath",
+    "escaped",
     "is_template",
     "names_in_words",
     "parse_path",

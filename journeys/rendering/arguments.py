@@ -25,7 +25,7 @@ from journeys.rendering.expressions import expressions_in
 # The kinds of arguments, in order, and the filters that take these; a question mark: it may be left out.
 _BY_ARGUMENTS = {
     "": "abs base64_decode base64_encode base64_url_safe_decode base64_url_safe_encode capitalize ceil downcase escape "
-    "escape_once escapejs first floor json last lstrip newline_to_br reverse rstrip sha256 size squish strip "
+    "escape_once escapejs first floor json last lstrip newline_to_br raw reverse rstrip sha256 size squish strip "
     "strip_html strip_newlines upcase url_decode url_encode",
     "text": "append map prepend remove remove_first remove_last",
     "text?": "compact join sort sort_natural split sum uniq",

@@ -29,12 +29,13 @@ class Context(RenderContext):
     as work when it is found or made, which is before anything is done with it.
     """
 
-    __slots__ = ("_rendering", "_rounds", "_sizes", "loop_units", "loop_weight", "work")
+    __slots__ = ("_rendering", "_rounds", "_sizes", "escapes", "loop_units", "loop_weight", "work")
 
     def __init__(self, template: BoundTemplate, rendering: Rendering) -> None:
         super().__init__(template, globals=rendering.scope)
         self.scope = ReadOnlyChainMap(self.locals, rendering.scope, self.counters)
         self.work = rendering.work
+        self.escapes = rendering.escapes
         self.loop_weight = self.loop_units = 1
         self._rendering = rendering
         self._rounds = 0

@@ -28,15 +28,20 @@ from liquid.tag import Tag
 from liquid.token import TOKEN_EXPRESSION, Token
 
 from journeys.rendering.context import MAX_OUTPUT, Context
+from journeys.rendering.escaping import is_escaped
 from journeys.rendering.expressions import expressions_in
 from journeys.rendering.filters import FILTERS
 from journeys.rendering.missing import Missing
+from journeys.rendering.text_filters import escape
 from journeys.rendering.values import as_text
 
 
 class _Output(output.OutputNode):
     def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
-        return buffer.write(as_text(self.expression.evaluate(context)))
+        text = as_text(self.expression.evaluate(context))
+        if isinstance(context, Context) and context.escapes and not is_escaped(self.expression):
+            text = escape(text)
+        return buffer.write(text)
 
 
 class _QuotedOutput(output.OutputNode):

@@ -122,5 +122,6 @@ FILTERS: dict[str, Filter] = {
     "money": _filter("money", number_filters.money, left=_used, right=_plain),
     "sha256": _filter("sha256", text_filters.sha256, left=_used, right=_as_it_is),
     "default": _filter("default", misc.default, left=_as_it_is, right=_as_it_is),
+    "raw": _filter("raw", _as_it_is, left=_as_it_is, right=_plain),
     "size": _filter("size", misc.size, left=_as_it_is, right=_as_it_is),
 }

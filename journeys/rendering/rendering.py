@@ -1,6 +1,7 @@
 """The rendering of one step: its scope, its time limit, and the variables that had no value."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from time import thread_time
 
@@ -27,13 +28,36 @@ class Rendering:
         self._missing: dict[str, None] = {}
         self._units = 0
         self._deadline = 0.0
+        self._unnoted: tuple[str, ...] = ()
+        self.escapes = False
 
     @cached_property
     def scope(self) -> Mapping[str, object]:
         return self._make_scope()
 
+    @contextmanager
+    def knowing(self, **names: object) -> Iterator[None]:
+        """Meanwhile, the scope has these names as well; of what they lack, nothing is noted."""
+        before, self.scope = self.scope, {**self.scope, **names}
+        self._unnoted = tuple(f"{name}." for name in names)
+        try:
+            yield
+        finally:
+            self.scope, self._unnoted = before, ()
+
+    @contextmanager
+    def escaping(self) -> Iterator[None]:
+        """Meanwhile, markup in what is put out is escaped."""
+        self.escapes = True
+        try:
+            yield
+        finally:
+            self.escapes = False
+
     def note(self, name: str) -> None:
         """Notes a name without a value, shortened and made storable; only the first MAX_NOTED are kept."""
+        if self._unnoted and name.startswith(self._unnoted):
+            return
         if len(self._missing) < MAX_NOTED:
             self._missing[storable(name[:_LONGEST_NAME])] = None
 

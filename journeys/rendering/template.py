@@ -15,6 +15,7 @@ from journeys.rendering.arguments import wrong_arguments
 from journeys.rendering.blanks import widen_blanks
 from journeys.rendering.context import MAX_OUTPUT, Context
 from journeys.rendering.environment import TextEnvironment, UrlEnvironment
+from journeys.rendering.escaping import mixes_markup
 from journeys.rendering.expressions import expressions_in
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed
 from journeys.rendering.filters import FILTERS
@@ -54,6 +55,10 @@ class Template:
         used = [variable.segments for variable in self._parsed.analyze().globals.get(root, ())]
         inner = [names[1] if len(names) > 1 else None for names in used]
         return list(dict.fromkeys(name if isinstance(name, str) else None for name in inner))
+
+    def mixes_markup(self) -> bool:
+        """Whether it has a literal tag, and an output that is not escaped."""
+        return mixes_markup(self._parsed.nodes)
 
     def render(self, rendering: Rendering) -> str:
         """The text, at most MAX_OUTPUT bytes of UTF-8; notes missing names. Raises RenderingFailed and nothing else."""

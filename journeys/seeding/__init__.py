@@ -1,5 +1,5 @@
 """Seeding: a workspace from a JSON description. seed.py is the whole, in parts that are read by one rule (reading.py).
 
-access.py, customers.py, segments.py, variables.py, journeys.py: a part each; sections.py: those of apps above;
-crowd.py: many people; secrets.py: what the environment has.
+access.py, customers.py, segments.py, variables.py, connections.py, journeys.py: a part each; sections.py: those
+of apps above; crowd.py: many people; secrets.py: what the environment has.
 """

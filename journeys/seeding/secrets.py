@@ -15,8 +15,11 @@ def read_steps(part: Part) -> Any:
     return [read_request(item) for item in part.items()] if isinstance(part.value, list) else part.value
 
 
-def read_request(part: Part) -> Any:
-    """A step, or another request, with the secrets that it names. Raises InvalidSeed for one that is not there."""
+def read_request(part: Part, *, may_lack: bool = False) -> Any:
+    """A step, or a connection, with the secrets that it names: of one that may lack them, None if it is not there.
+
+    Raises InvalidSeed.
+    """
 
     def given(path: Path, value: Any) -> Any:
         if not (isinstance(value, dict) and set(value) == {"env"}):
@@ -25,6 +28,10 @@ def read_request(part: Part) -> Any:
         name = named.text()
         if name in _OWN:
             named.refuse(f"is {name}, which is the service's own.")
-        return os.environ.get(name) or named.refuse(f"is {name}, which the environment does not have.")
+        found = os.environ.get(name) or None
+        return found if found or may_lack else named.refuse(f"is {name}, which the environment does not have.")
 
-    return with_secrets(part.value, given)
+    request = part.value
+    if may_lack and isinstance(request, dict) and isinstance(request.get("url"), dict):
+        request = {**request, "secretUrl": True}
+    return with_secrets(request, given)

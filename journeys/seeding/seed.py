@@ -23,6 +23,7 @@ from engage.json.documents import Part
 from engage.models import Workspace
 from journeys.design.warnings import DefinitionWarning
 from journeys.seeding.access import SeedApiKey, SeedApp, read_api_keys, read_apps, seed_api_keys, seed_apps
+from journeys.seeding.connections import read_connections, seed_connections
 from journeys.seeding.crowd import seed_crowd
 from journeys.seeding.customers import SeedCustomer, read_customers, seed_customers
 from journeys.seeding.journeys import read_journeys, seed_journeys
@@ -50,6 +51,7 @@ class Seed:
     customers: Sequence[SeedCustomer]
     segments: Sequence[SeedSegment]
     variables: Mapping[str, Any]
+    connections: Sequence[Described]
     journeys: Sequence[Described]
     others: Mapping[str, Any]
 
@@ -68,6 +70,7 @@ class SeededWorkspace:
     customers: Mapping[str, str]
     segments: Mapping[str, str]
     variables: Mapping[str, str]
+    connections: Mapping[str, str]
     journeys: Mapping[str, str]
     stay_closed: Mapping[str, str]
     others: Mapping[str, Mapping[str, str]]
@@ -83,7 +86,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         )
     whole = Part(document, "", InvalidSeed).fields(
         required=["workspace"],
-        optional=["apiKeys", "apps", "customers", "segments", "variables", "journeys", *SECTIONS],
+        optional=["apiKeys", "apps", "customers", "segments", "variables", "connections", "journeys", *SECTIONS],
     )
     workspace = whole["workspace"].fields(required=["key"], optional=["name"])
 
@@ -98,20 +101,25 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         customers=read_customers(part("customers")),
         segments=read_segments(part("segments")),
         variables=read_variables(whole.get("variables") or Part({}, "variables", InvalidSeed)),
+        connections=read_connections(part("connections")),
         journeys=read_journeys(part("journeys")),
         others={name: section.read(part(name)) for name, section in SECTIONS.items()},
     )
 
 
-def seed_workspace(*, seed: Seed, crowd_size: int, renew_keys: bool, now: datetime) -> SeededWorkspace:
+def seed_workspace(
+    *, seed: Seed, crowd_size: int, renew_keys: bool, now: datetime, confirmed: bool = False
+) -> SeededWorkspace:
     """Applies the description, and creates the customers `user-0` to `user-<crowd_size - 1>`.
+
+    Connections that journeys could not send by any more are changed only if that is `confirmed`.
 
     Raises InvalidSeed or SeedingDisturbed; then nothing is written.
     """
     try:
         with transaction.atomic():
             _take_time()
-            return _seed(seed, crowd_size=crowd_size, renew_keys=renew_keys, now=now)
+            return _seed(seed, crowd_size=crowd_size, renew_keys=renew_keys, now=now, confirmed=confirmed)
     except (IntegrityError, OperationalError) as error:
         if not isinstance(error.__cause__, UniqueViolation | DeadlockDetected):
             raise
@@ -126,7 +134,7 @@ def _take_time() -> None:
     Statement("SET LOCAL idle_in_transaction_session_timeout = 0").execute()
 
 
-def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> SeededWorkspace:
+def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime, confirmed: bool) -> SeededWorkspace:
     workspace = _locked_workspace(seed)
     stored_segments = lock_segments(workspace=workspace, segments=seed.segments)  # before customers, as everywhere
     customers = seed_customers(workspace=workspace, customers=seed.customers, now=now)
@@ -135,16 +143,20 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> Se
         workspace=workspace, segments=seed.segments, stored=stored_segments, customers=customers, now=now
     )
     variables = seed_variables(workspace=workspace, values=seed.variables, now=now)
+    connections = seed_connections(workspace=workspace, connections=seed.connections, now=now)
     seeded = seed_journeys(workspace=workspace, journeys=seed.journeys, now=now)
+    if not confirmed:
+        connections.require_unbroken()
     take_variables_away(workspace=workspace, values=seed.variables)
     return SeededWorkspace(
         workspace=workspace,
         customers=customers,
         segments=segments.ids,
         variables=variables,
+        connections=connections.ids,
         journeys=seeded.ids,
         stay_closed=seeded.stay_closed,
-        warnings=[*segments.warnings, *seeded.warnings],
+        warnings=[*segments.warnings, *connections.warnings(), *seeded.warnings],
         others={name: section.seed(workspace, seed.others[name]) for name, section in SECTIONS.items()},
         apps=seed_apps(workspace=workspace, apps=seed.apps),
         api_keys=seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys),

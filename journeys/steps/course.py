@@ -12,6 +12,7 @@ from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import ResumableStep, Step, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.results import Arrival, Ended, First, GoTo, Pause, StepRecord, StepResult, Stop, Walk
+from journeys.steps.send import SendStep
 
 MAX_STEPS_IN_ONE_GO = 100
 SECONDS_IN_ONE_GO = 1.0  # of CPU time
@@ -25,6 +26,7 @@ class Course:
     steps: Mapping[str, Step]
     exit_rules: ExitRules = field(default_factory=ExitRules)
     reads_variables: bool = False
+    connections: frozenset[str] = frozenset()  # by their keys
 
     @property
     def first(self) -> str | None:
@@ -34,10 +36,12 @@ class Course:
 
 def parse_course(steps: object, exit_on: object) -> Course:
     """Parses the stored steps and exit rules of a revision. Raises InvalidSteps or InvalidExitRules."""
+    parsed = parse_steps(steps, stored=True)
     return Course(
-        steps={step.id: step for step in parse_steps(steps, stored=True)},
+        steps={step.id: step for step in parsed},
         exit_rules=parse_exit_rules(exit_on, stored=True),
         reads_variables="vars" in repr(steps),  # or a step speaks of them
+        connections=frozenset(step.connection for step in parsed if isinstance(step, SendStep)),
     )
 
 

@@ -14,6 +14,7 @@ from engage.json.documents import Part, Reading
 from journeys.steps.branch import Branch
 from journeys.steps.delay import Delay
 from journeys.steps.exit import Exit
+from journeys.steps.send import SendStep
 from journeys.steps.split import Split
 from journeys.steps.track_event import TrackEvent
 from journeys.steps.update_profile import UpdateProfile
@@ -27,11 +28,12 @@ MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 # Steps that may stop a walk and are resumed later. All others end as soon as they begin.
-ResumableStep = Webhook | Delay | WaitForEvent | WaitUntil
+ResumableStep = Webhook | SendStep | Delay | WaitForEvent | WaitUntil
 Step = ResumableStep | Branch | Split | UpdateProfile | TrackEvent | Exit
 # In the order in which authors are told of them.
 KINDS: tuple[type[Step], ...] = (
     Webhook,
+    SendStep,
     Delay,
     WaitForEvent,
     WaitUntil,

@@ -1,11 +1,11 @@
 """The results of walking: values that describe what happened and where the enrollment stops. The caller writes them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
-State = Literal["done", "waiting", "failed"]
+State = Literal["done", "waiting", "failed", "skipped"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +31,23 @@ class AlreadyHappened:
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookRequest:
-    """A rendered webhook to be sent to `host` (which includes the port); `body` is JSON text."""
+    """A rendered webhook to be sent to `host` (which includes the port); `body` is JSON text.
+
+    If it is sent by a connection, that has the circuit. `secret_url` is called in place of `url`, which is shown.
+    """
 
     method: str
     url: str
     host: str
     headers: Mapping[str, str]
     body: str | None
+    connection_id: str | None = None
+    secret_url: str | None = field(default=None, repr=False)
+
+    @property
+    def authority(self) -> str:
+        """Host and port as they are written."""
+        return self.url.partition("://")[2].partition("/")[0].partition("?")[0]
 
 
 class StepRecord(NamedTuple):
@@ -92,6 +102,14 @@ def step_record(
 
 class StepFailed(Exception):
     """A step failed in an expected way, for example because of its templates; `detail` goes into the failed record."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class StepSkipped(Exception):
+    """A step has nothing to do; `detail` says why. The walk goes on."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)

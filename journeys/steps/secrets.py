@@ -27,6 +27,19 @@ class SecretNeeded(InvalidSteps):
     error = "Secret needed"
 
 
+def secrets_of(request: Any) -> dict[Path, Any]:
+    """The request's secrets by where they stand; null is one that was never given."""
+    found: dict[Path, Any] = {}
+
+    def note(path: Path, value: Any) -> Any:
+        if not is_open(path):
+            found[path] = value
+        return value
+
+    with_secrets(request, note)
+    return found
+
+
 def refuse_mask(where: Written, part: Part) -> None:
     """Refuses MASK where nothing is stored in its place, or only for another host."""
     if part.value == MASK and not where.stored:
@@ -87,16 +100,25 @@ def _beside(path: Path, value: Any, other: Any) -> str:
     return MASK if other is None or _at(path, other) in (value, MASK) else _OTHER
 
 
-def as_stored(request: Any, stored: Any) -> Any:
-    """The request, in which MASK is what is stored in its place, if its URL leads to the host of the stored one."""
+def as_stored(request: Any, stored: Any, *, null_too: bool = False) -> Any:
+    """The request, in which MASK is what is stored in its place, if its URL leads to the host of the stored one.
+
+    `null_too`: null counts as MASK where something is stored.
+    """
     if not isinstance(request, dict) or not isinstance(stored, dict):
         return request
-    if request.get("url") == MASK and stored.get("secretUrl") is True:
+    masks = (MASK, None) if null_too else (MASK,)
+    if request.get("url", "") in masks and stored.get("secretUrl") is True:
         request = {**request, "url": stored.get("url"), "secretUrl": True}
     origin = origin_of(request.get("url"))
     if origin is None or origin != origin_of(stored.get("url")):
         return request
-    return with_secrets(request, lambda path, value: _at(path, stored) if value == MASK else value)
+
+    def known(path: Path, value: Any) -> Any:
+        found = _at(path, stored) if value in masks else MASK
+        return value if found == MASK else found
+
+    return with_secrets(request, known)
 
 
 def steps_as_stored(steps: Any, stored: Any) -> Any:

@@ -7,7 +7,7 @@
 - A value without templates costs nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import partial
@@ -22,6 +22,7 @@ from journeys.rendering import (
     RenderingFailed,
     Template,
     ValuePath,
+    escaped,
     is_template,
     names_in_words,
     parse_path,
@@ -66,13 +67,14 @@ class TypedValue:
     def render(self, rendering: Rendering) -> Any:
         """The value as JSON, or LEFT_OUT. Raises StepFailed, whose detail names the place."""
         try:
-            return self.path.find(rendering)
+            found = self.path.find(rendering)
         except LookupError:
             if self.default is LEFT_OUT:
                 rendering.note(self.path.name)
             return _rendered(self.default, rendering)
         except RenderingFailed as failed:
             raise StepFailed(f"The value of {self.place} failed: {failed.reason}") from None
+        return escaped(found) if rendering.escapes else found
 
 
 @dataclass(frozen=True)
@@ -209,20 +211,49 @@ def render_text(text: str | TemplatedText, rendering: Rendering) -> str:
     return text if isinstance(text, str) else text.render(rendering)
 
 
-def names_read(value: Any, root: str) -> set[str]:
-    """The names after this root in all templates and values of what was parsed: of steps, of their parts, of JSON."""
+def templated_parts(value: Any) -> Iterator[TemplatedText | TypedValue]:
+    """All templates and values of what was parsed: of steps, of their parts, of JSON."""
     match value:
         case TemplatedText():
-            return {name for name in value.template.names_after(root) if name is not None}
-        case TypedValue(path=path, default=default):
-            return {name for name in [path.name_after(root)] if name is not None} | names_read(default, root)
+            yield value
+        case TypedValue(default=default):
+            yield value
+            yield from templated_parts(default)
         case Mapping():
-            return set().union(*(names_read(item, root) for item in value.values()))
+            yield from templated_parts([*value.values()])
         case list() | tuple():
-            return set().union(*(names_read(item, root) for item in value))
-    if is_dataclass(value) and not isinstance(value, type):
-        return names_read([getattr(value, one.name) for one in fields(value)], root)
-    return set()
+            for item in value:
+                yield from templated_parts(item)
+        case _ if is_dataclass(value):
+            yield from templated_parts([getattr(value, one.name) for one in fields(value)])
+
+
+def names_read(value: Any, root: str) -> set[str]:
+    """The names after this root in all that is templated in it."""
+    names: set[str | None] = set()
+    for part in templated_parts(value):
+        names.update(
+            part.template.names_after(root) if isinstance(part, TemplatedText) else [part.path.name_after(root)]
+        )
+    return {name for name in names if name is not None}
+
+
+def unescaped_markup(value: Any) -> list[str]:
+    """The places of texts that have a tag, and put something out that is not escaped."""
+    texts = (part for part in templated_parts(value) if isinstance(part, TemplatedText))
+    return [text.place for text in texts if text.template.mixes_markup()]
+
+
+def is_constant(value: Any) -> bool:
+    """Whether what was parsed reads nothing."""
+    match value:
+        case TemplatedText() | TypedValue():
+            return False
+        case dict():
+            return all(map(is_constant, value.values()))
+        case list():
+            return all(map(is_constant, value))
+    return True
 
 
 def _rendered(value: Any, rendering: Rendering) -> Any:

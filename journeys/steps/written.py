@@ -7,6 +7,7 @@ from typing import Protocol
 from engage.errors import Refusal
 from engage.json.documents import Fields, Part, Reading
 from journeys.rendering import NAMES, Names
+from journeys.steps.inputs import Inputs
 from journeys.steps.webhook_targets import Target
 
 LONGEST_ID = 100
@@ -27,6 +28,9 @@ class Known(Protocol):
 
     @property
     def variables(self) -> Collection[str]: ...
+
+    def connection(self, key: str) -> Inputs | None:
+        """What the connection with this key wants to be given; None if there is no such connection."""
 
 
 @dataclass(frozen=True, kw_only=True)

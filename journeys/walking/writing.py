@@ -1,7 +1,7 @@
 """Writing the results of a batch of walks: one statement per kind, whatever the number of enrollments."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from customers.events import NewEvent
@@ -13,7 +13,7 @@ from journeys.counts.counting import write_counts
 from journeys.due import Due
 from journeys.enrollments.transitions import EnrollmentStop, go_on, note_heard
 from journeys.models import Enrollment
-from journeys.models.credentials import stored_headers
+from journeys.models.credentials import SECRET_URL, stored_headers
 from journeys.steps.results import (
     AwaitChange,
     AwaitEvent,
@@ -28,7 +28,7 @@ from journeys.steps.wait_for_event import WaitForEvent
 from journeys.walking.counts import counts_of
 from journeys.walking.positions import Position, Walked
 from journeys.walking.reactions import record_and_react
-from journeys.webhooks.sources import source_of_step
+from journeys.webhooks.sources import source_of_connection, source_of_step
 
 
 class _NewRun(NamedTuple):
@@ -206,16 +206,26 @@ def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> No
                     entry.position.workspace_id,
                     entry.position.claimed.id,
                     entry.ordinal,
-                    source_of_step(journey_id=entry.position.journey_id, step_id=entry.step_record.step_id),
+                    _source(entry, request),
                     request.host,
                     request.method,
                     request.url,
-                    json.dumps(stored_headers(request.headers)),
+                    json.dumps(stored_headers(_headers(request))),
                     request.body,
                 )
                 for entry, request in requests
             ]
         )
+
+
+def _source(entry: _NewRun, request: WebhookRequest) -> str:
+    if request.connection_id is not None:
+        return source_of_connection(request.connection_id)
+    return source_of_step(journey_id=entry.position.journey_id, step_id=entry.step_record.step_id)
+
+
+def _headers(request: WebhookRequest) -> Mapping[str, str]:
+    return request.headers if request.secret_url is None else {**request.headers, SECRET_URL: request.secret_url}
 
 
 def _stop(walked: Walked) -> EnrollmentStop:

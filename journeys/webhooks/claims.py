@@ -9,7 +9,8 @@
 4. A host whose circuit is open is passed over, and of other hosts each source whose own is. Once that time is over, one
    sender may let one delivery through, and its claim opens the circuit again. A host's sources probe it in turn.
 5. A host that is held is passed over, too. One with a rate gets no more than it is due: the claim notes when the next
-   request may begin, and locks what it notes, so senders share the rate.
+   request may begin, and locks what it notes, so senders share the rate. So does a connection: of its rate and its
+   host's, the lower counts.
 6. A delivery whose journey is held is suspended. The journey's row is locked against a resumption meanwhile, which
    therefore finds it. A claim may be older than a hold that has been answered, so an attempt only begins for a moment
    after its claim began to look; later, it is looked at again, or given back.
@@ -31,6 +32,7 @@ from engage.database.sql import Rows, Statement
 from engage.encryption import decrypted, decrypted_json
 from journeys.failures import for_the_record
 from journeys.models import WebhookDelivery
+from journeys.models.credentials import SECRET_URL
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.signing_secrets import current_secrets
 
@@ -123,11 +125,13 @@ probes AS MATERIALIZED (
 """
 
 # Part of a WITH RECURSIVE statement: what is sent apart. Usually that is all that goes to a host. Where a source of it
-# is left alone, or the host is to be probed, it is what each source sends there, found by skipping through the index.
+# is left alone or has a rate, or the host is to be probed, it is what each source sends there, found by skipping
+# through the index.
 LANES = """
 divided AS MATERIALIZED (
     SELECT workspace_id, host FROM journeys_webhookcircuit WHERE open_until IS NOT NULL
     UNION SELECT workspace_id, host FROM journeys_webhookhost WHERE open_until <= now()
+    UNION SELECT workspace_id, host FROM journeys_connection WHERE per_second IS NOT NULL
 ), sources AS (
     SELECT divided.workspace_id, divided.host, first.source FROM divided CROSS JOIN LATERAL (
         SELECT source FROM journeys_webhookdelivery, {in_index_order}
@@ -174,23 +178,34 @@ FIRST_DUE = (
 _LOOKED_AT = "chosen.most + (SELECT CASE WHEN any_journey THEN {most_suspended} ELSE 0 END FROM pausing)"
 _LOCKED = "FOR UPDATE OF journeys_webhookdelivery SKIP LOCKED"
 
-# How many requests may begin now at each host that has a rate. A sender that has its row locked may use them.
-_PACED = """
-paced AS MATERIALIZED (
-    SELECT *, CASE WHEN begin_at <= now()
+# How many requests may begin now at each host, and by each connection, that has a rate. A sender that has its row
+# locked may use them.
+_ALLOWED = """
+    CASE WHEN begin_at <= now()
         THEN 1 + floor(extract(epoch FROM now() - begin_at)::float * per_second)::int ELSE 0
     END AS allowed
-    FROM (
+"""
+_PACED = """
+paced AS MATERIALIZED (
+    SELECT *, {allowed} FROM (
         SELECT id, per_second, greatest(next_at, now() - interval '100 milliseconds') AS begin_at
         FROM journeys_steeredhost WHERE per_second IS NOT NULL AND held_at IS NULL FOR UPDATE SKIP LOCKED
     ) AS host
+), rated AS MATERIALIZED (
+    SELECT id, 'connection:' || id AS source FROM journeys_connection WHERE per_second IS NOT NULL
+), paced_source AS MATERIALIZED (
+    SELECT *, {allowed} FROM (
+        SELECT id, per_second, greatest(next_at, now() - interval '100 milliseconds') AS begin_at
+        FROM journeys_connection WHERE per_second IS NOT NULL FOR NO KEY UPDATE SKIP LOCKED
+    ) AS connection
 )
-"""
+""".replace("{allowed}", _ALLOWED)
 
 # The lanes from which something may be sent now. If the host is to be probed, that is one: the next in turn.
 _OPEN = """
 open AS MATERIALIZED (
     SELECT lanes.*, probe.id AS probe_id, source_probe.id AS source_probe_id, paced.id AS paced_id, paced.allowed,
+           rated.id AS rated_id, paced_source.allowed AS allowed_source,
            first.due_at, coalesce(known.requests, 0) AS requests, coalesce(in_flight, 0) AS in_flight,
            coalesce(known.room, {room}) AS room, probe.id IS NULL OR row_number() OVER (
                PARTITION BY lanes.workspace_id, lanes.host, probe.id
@@ -215,17 +230,21 @@ open AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT due_at FROM ({first_due}) AS earliest LIMIT 1) AS first
     LEFT JOIN LATERAL ({steered_host}) AS steered ON true
     LEFT JOIN paced ON paced.id = steered.id
+    LEFT JOIN rated ON rated.source = lanes.source
+    LEFT JOIN paced_source ON paced_source.id = rated.id
     WHERE coalesce(known.room, 1) > 0 AND (circuit.open_until IS NULL OR probe.id IS NOT NULL)
       AND (source_circuit.open_until IS NULL OR source_probe.id IS NOT NULL)
       AND steered.held_at IS NULL AND (steered.per_second IS NULL OR paced.allowed > 0)
+      AND (rated.id IS NULL OR paced_source.allowed > 0)
 )
 """
 
 # Whose turn it is: workspaces with few requests in flight first, and of their lanes those to hosts with few.
 _CHOSEN = """
 chosen AS MATERIALIZED (
-    SELECT workspace_id, host, source, probe_id, source_probe_id, paced_id, least(room, allowed) AS room,
-           least(room, allowed, share, CASE WHEN probe_id IS NOT NULL OR source_probe_id IS NOT NULL THEN 1 END) AS most
+    SELECT workspace_id, host, source, probe_id, source_probe_id, paced_id, rated_id, least(room, allowed) AS room,
+           least(room, allowed, allowed_source, share,
+               CASE WHEN probe_id IS NOT NULL OR source_probe_id IS NOT NULL THEN 1 END) AS most
     FROM (
         SELECT *, ceil({free} / count(*) OVER ()::numeric) AS share, in_flight + row_number() OVER (
             PARTITION BY workspace_id ORDER BY requests, due_at
@@ -240,7 +259,7 @@ chosen AS MATERIALIZED (
 _DUE = """
 due AS MATERIALIZED (
     SELECT delivery.id, chosen.host, delivery.source, chosen.room, chosen.most, chosen.probe_id,
-           chosen.source_probe_id, chosen.paced_id, paused.id AS paused_id, row_number() OVER (
+           chosen.source_probe_id, chosen.paced_id, chosen.rated_id, paused.id AS paused_id, row_number() OVER (
                PARTITION BY workspace_id, chosen.host, chosen.source, paused.id IS NULL ORDER BY due_at, delivery.id
            ) AS place, due_at
     FROM chosen CROSS JOIN LATERAL ({due_in_lane}) AS delivery
@@ -260,7 +279,7 @@ due AS MATERIALIZED (
 # Those that there is room for: in their lanes, at their hosts and in all.
 _TAKEN = """
 taken AS MATERIALIZED (
-    SELECT id, source, probe_id, source_probe_id, paced_id FROM (
+    SELECT id, source, probe_id, source_probe_id, paced_id, rated_id FROM (
         SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, due_at, id) AS place_at_host
         FROM due WHERE paused_id IS NULL AND place <= most
     ) AS ranked
@@ -282,6 +301,12 @@ probing AS (
     SET next_at = paced.begin_at + begun.number / paced.per_second * interval '1 second'
     FROM paced CROSS JOIN LATERAL (SELECT count(*) AS number FROM taken WHERE taken.paced_id = paced.id) AS begun
     WHERE steered.id = ANY(ARRAY[paced.id]) AND begun.number > 0
+), pacing_source AS (
+    UPDATE journeys_connection connection
+    SET next_at = paced_source.begin_at + begun.number / paced_source.per_second * interval '1 second'
+    FROM paced_source
+    CROSS JOIN LATERAL (SELECT count(*) AS number FROM taken WHERE taken.rated_id = paced_source.id) AS begun
+    WHERE connection.id = ANY(ARRAY[paced_source.id]) AND begun.number > 0
 )
 """
 
@@ -301,12 +326,18 @@ claimed AS (
 )
 """
 
-# Whether more is due to a host that has a rate.
+# Whether more is due to a host, or by a connection, that has a rate.
 _ANY_PACED = """
     SELECT FROM journeys_steeredhost steered
     WHERE per_second IS NOT NULL AND held_at IS NULL AND EXISTS (
         SELECT FROM journeys_webhookdelivery, {in_index_order} WHERE state = 'waiting'
         AND workspace_id = steered.workspace_id AND host = steered.host AND due_at <= now()
+    )
+    UNION ALL SELECT FROM journeys_connection connection
+    WHERE per_second IS NOT NULL AND EXISTS (
+        SELECT FROM journeys_webhookdelivery, {in_index_order} WHERE state = 'waiting'
+        AND workspace_id = connection.workspace_id AND host = connection.host
+        AND source = 'connection:' || connection.id AND due_at <= now()
     )
 """
 
@@ -415,5 +446,6 @@ def release(unsent: Sequence[ClaimedDelivery]) -> None:
 def _claimed(row: dict[str, Any], asked: float, *, secrets: tuple[str, ...]) -> ClaimedDelivery:
     sent = WebhookDelivery(enrollment_id=row.pop("enrollment_id"), ordinal=row.pop("ordinal"))
     del row["suspended"], row["paced"]
-    known = row | {"headers": decrypted_json(json.loads(row["headers"])), "secrets": secrets}
+    headers = dict(decrypted_json(json.loads(row["headers"])))
+    known = row | {"url": headers.pop(SECRET_URL, row["url"]), "headers": headers, "secrets": secrets}
     return ClaimedDelivery(webhook_id=sent.webhook_id, asked=asked, **known)

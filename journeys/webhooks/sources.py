@@ -1,14 +1,25 @@
 """What sends a webhook: each source has a circuit of its own at a host.
 
-A source is a text that begins with its kind. So far each is a step of a journey.
+A source is a text that begins with its kind: a step of a journey, or a connection.
 """
 
-_STEP = "step"
+_STEP, _CONNECTION = "step", "connection"
 
 
 def source_of_step(*, journey_id: str, step_id: str) -> str:
     """At most 150 characters."""
     return f"{_STEP}:{journey_id}:{step_id}"
+
+
+def source_of_connection(connection_id: str) -> str:
+    """As claims.py knows those that have a rate."""
+    return f"{_CONNECTION}:{connection_id}"
+
+
+def connection_of(source: str) -> str | None:
+    """The id of the connection; None for a source of another kind."""
+    kind, _, connection_id = source.partition(":")
+    return connection_id if kind == _CONNECTION else None
 
 
 def step_of(source: str) -> tuple[str, str] | None:

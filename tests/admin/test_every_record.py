@@ -42,6 +42,7 @@ NOT_SHOWN = {
     },
     "JourneyRevision.exit_events": "the names in exit_on",
     "JourneyRevision.key_order": "the order in which its JSON is shown",
+    "Connection.next_at": "only counts the rate",
     "SteeredHost.next_at": "only counts the rate",
     "SteeringAct.id": "what was done, when and to what tells which it is",
     "SteeringAct.numbers": "told in words",

@@ -23,7 +23,7 @@ def test_the_headers_of_a_webhook_may_have_any_names(staff: Client, acme: Worksp
     step = {"id": "send", "type": "webhook", "url": "https://hooks.example/in", "headers": FREE, "body": FREE}
     page = page_of(staff, walked(server, acme, [step]))
     for name in OF_A_DICT:
-        assert f"{name}: the {name}\n" in page
+        assert f"{name}: ***\n" in page
 
 
 def test_every_page_and_list_opens_whatever_the_keys_of_what_it_shows(

@@ -39,7 +39,7 @@ def test_the_map_tells_how_many_went_which_way_and_who_stands_where(staff: Clien
     }
     assert node_in(drawing, "day")["label"] == "Wait 1 day"
     assert (notes_of(drawing, "plan"), notes_of(drawing, "day")) == (["1 went on"], ["1 waiting"])
-    assert ["day", "Wait 1 day", "1", "1", "0", "0", "0"] in rows_in(page, "map")
+    assert ["day", "Wait 1 day", "1", "1", "0", "0", "0", "0"] in rows_in(page, "map")
     assert ["plan", "day", 'customer.plan is "pro"', "1"] in rows_in(page, "map")
     (enrollment,) = Enrollment.objects.all()
     there = staff.get(node_in(drawing, "day")["href"]).content.decode()
@@ -60,7 +60,7 @@ def test_the_map_is_of_the_revision_and_the_days_that_are_chosen(staff: Client, 
         drawing = drawing_in(page_of(staff, waiting, query), "map-drawing")
         assert (node_in(drawing, "day")["label"], notes_of(drawing, "day")) == (label, notes), query
     assert '<strong class="font-semibold">0</strong> entered' in page_of(staff, waiting, "?end=2020-01-02")
-    assert ["plan", "of another revision", "1", "0", "1", "0", "0"] in rows_in(page_of(staff, waiting), "map")
+    assert ["plan", "of another revision", "1", "0", "1", "0", "0", "0"] in rows_in(page_of(staff, waiting), "map")
     for wrong in ("?revision=9", "?begin=2020-02-30", "?begin=2020-01-02&end=2020-01-01", "?begin=0001-01-01"):
         page = page_of(staff, waiting, wrong)
         assert "text-red-700" in page.partition('id="map"')[2].partition("</form>")[0], wrong

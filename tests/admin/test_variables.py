@@ -28,7 +28,7 @@ def test_pages_make_change_and_delete_them(staff: Client, acme: Workspace) -> No
     save_journey(workspace=acme, key="welcome", now=timezone.now(), steps=[NOTE])
     assert staff.post(page_url(shop), {"value": '["Garden"]'}).status_code == 302
     page = staff.post(page_url(shop).replace("/change/", "/delete/"), {"post": "yes"}, follow=True).content.decode()
-    assert "The variable shop is read by welcome; it cannot be deleted." in unescape(page)
+    assert "The variable shop is read by the journey welcome; it cannot be deleted." in unescape(page)
     shop.refresh_from_db()
     assert shop.value == ["Garden"]
     save_journey(workspace=acme, key="welcome", now=timezone.now(), steps=[])

@@ -8,11 +8,12 @@ from django.db.models import Model
 from django.utils import timezone
 
 from bridge.models import Message
-from config.local.tour import tour_steps
+from config.local.tour import MAILER, tour_connection, tour_steps
 from customers.models import Customer, Segment
 from engage.audit.acting import by_staff
 from engage.models import ApiKey, App, AuditEntry, Membership, Workspace
 from journeys.design.authoring import save_journey
+from journeys.design.connections import save_connection
 from journeys.models import (
     Enrollment,
     EnrollmentJob,
@@ -87,6 +88,8 @@ def furnish(workspace: Workspace, server: ServerClient) -> Shown:
 def _tour(workspace: Workspace, server: ServerClient) -> Journey:
     """In its second revision, with people at several of its steps."""
     steps = tour_steps(receiver="https://mail.example")
+    definition = tour_connection(receiver="https://mail.example")
+    save_connection(workspace=workspace, key=MAILER, now=timezone.now(), channel="email", definition=definition)
     written: Any = {"name": "Tour of every step", "max_entries_per_customer": 3}
     for revision in (steps[1:], steps):
         journey = save_journey(

@@ -16,7 +16,7 @@ from customers.models import Customer
 from engage.credentials import digest
 from engage.models import ApiKey, AuditEntry, Workspace
 from journeys.entering.walk_through import walk_through
-from journeys.models import Journey
+from journeys.models import Connection, Journey
 from journeys.steps.definition import STEP_TYPES
 from tests.support.audit import told
 
@@ -54,7 +54,8 @@ def test_what_it_makes_and_changes_is_in_the_audit_under_its_name(monkeypatch: p
 
     monkeypatch.setenv("DEMO_RECEIVER_PORT", "8123")
     tour = prepared()["workspace"]["journeys"][TOUR]
-    made = [(str(User.objects.get().pk), "Created."), (tour, "Created.")]
+    mailer = Connection.objects.get().pk
+    made = [(str(User.objects.get().pk), "Created."), (mailer, "Created."), (tour, "Created.")]
     assert by_prepare() == made
     prepared()
     assert by_prepare() == made
@@ -62,7 +63,8 @@ def test_what_it_makes_and_changes_is_in_the_audit_under_its_name(monkeypatch: p
     monkeypatch.setenv("DEMO_RECEIVER_PORT", "8124")
     prepared()
     another = ApiKey.objects.get(name="make run")
-    assert by_prepare() == [*made, (another.pk, "Created."), (tour, "Changed Steps and Revision.")]
+    moved = [(mailer, "Changed Definition."), (tour, "Changed Steps and Revision.")]
+    assert by_prepare() == [*made, (another.pk, "Created."), *moved]
     assert set(AuditEntry.objects.values_list("actor_kind", flat=True)) == {"command"}
 
 

@@ -76,7 +76,9 @@ def test_statistics_count_what_happened_and_who_is_where(
         assert stats["queued"] == 0
         assert stats["entries"] == {"enrolled": 3}
         assert stats["outcomes"] == {"active": 3, "completed": 0, "exited": 0}
-        assert stats["steps"] == {"day": {"entered": 3, "waiting": 3, "done": 0, "failed": 0, "interrupted": 0}}
+        assert stats["steps"] == {
+            "day": {"entered": 3, "waiting": 3, "done": 0, "failed": 0, "skipped": 0, "interrupted": 0}
+        }
         assert stats["edges"] == [{"source": "@entry", "target": "day", "count": 3}]
     assert [bucket["entries"] for bucket in stats["series"] if bucket["entries"]] == [{"enrolled": 3}]
     earlier = get(server, journey, f"stats?to={now.date()}T00:00Z")

@@ -12,6 +12,7 @@ from engage.audit.recording import Deed, record
 from engage.models import App, AuditEntry, IdempotencyRecord, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
+    Connection,
     Count,
     CountDelta,
     CountKind,
@@ -86,6 +87,9 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
         workspace=workspace, journey=journey, trigger=trigger, kind=SteeringAct.Kind.CANCEL, actor="root", at=now
     )
     SteeredHost.objects.get_or_create(workspace=workspace, host=f"{customer.pk}.example:443")
+    Connection.objects.get_or_create(
+        workspace=workspace, key=f"of-{customer.pk}", definition={"url": "https://a.example/"}
+    )
     Variable.objects.get_or_create(workspace=workspace, name=f"of_{customer.pk}", value="Garden")
     return Enrollment.objects.create(
         workspace=workspace,

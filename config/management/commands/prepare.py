@@ -14,12 +14,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.local.demo import ADMIN, RECEIVER_HOST, Demo, PrintedWorkspace, read_demo, write_demo
-from config.local.tour import TOUR, tour_steps
+from config.local.tour import MAILER, TOUR, tour_connection, tour_steps
 from engage.audit.acting import acting, command
 from engage.credentials import digest
 from engage.management.accounts import telling_of_accounts
 from engage.models import ApiKey, Workspace
 from journeys.design.authoring import save_journey
+from journeys.design.connections import save_connection
 from journeys.seeding.access import SeedApiKey, seed_api_keys
 from journeys.webhooks.signing_secrets import current_secrets
 
@@ -85,8 +86,16 @@ def _make_another_key(workspace: Workspace) -> str | None:
 
 
 def _save_tour(workspace: Workspace, *, receiver: str) -> str:
-    """Creates the tour, or points it at the receiver's current address; returns its id."""
+    """Creates the tour and its connection, or points them at the receiver's current address; returns the tour's id."""
     with acting(command("prepare")):
+        save_connection(
+            workspace=workspace,
+            key=MAILER,
+            now=timezone.now(),
+            name="The receiver of make run",
+            channel="email",
+            definition=tour_connection(receiver=receiver),
+        )
         saved = save_journey(
             workspace=workspace,
             key=TOUR,

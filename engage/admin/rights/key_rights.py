@@ -45,6 +45,11 @@ _RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
     ),
     Scope.AUDIT: ("engage.view_auditentry",),
     Scope.DEFINITIONS: ("journeys.view_journey", "journeys.change_journey"),
+    Scope.CONNECTIONS: tuple(
+        f"journeys.{action}_{model}"
+        for model in ("connection", "variable")
+        for action in ("view", "add", "change", "delete")
+    ),
 }
 
 

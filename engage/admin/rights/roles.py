@@ -21,6 +21,7 @@ _STRUCTURE: _Actions = {
     "journeys.steeringact": "view",
     "journeys.steeredhost": "view",
     "journeys.variable": "view",
+    "journeys.connection": "view",
     "bridge.message": "view",
 }
 # Whoever is said to be, said or did something: who may not view customers sees no such value anywhere.

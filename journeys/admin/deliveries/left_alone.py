@@ -9,7 +9,8 @@ from django.utils.safestring import SafeString
 from engage.admin.parts.columns import link, may_view, moment
 from engage.admin.rights.reach import reach_of
 from engage.models import Workspace
-from journeys.models import Journey, WebhookDelivery
+from journeys.models import Connection, Journey, WebhookDelivery
+from journeys.webhooks.sources import connection_of
 from journeys.webhooks.waiting import LeftAlone, left_alone
 
 MOST = 20
@@ -38,10 +39,12 @@ def left_alone_now(request: HttpRequest, *, journey: Journey | None = None) -> l
         found = [one for one in found if one.step is not None and one.step[0] == journey.id]
     sees_journeys, sees_workspaces = may_view(Journey, request=request), may_view(Workspace, request=request)
     journeys = Journey.objects.in_bulk({one.step[0] for one in found if one.step}) if sees_journeys else {}
+    sends = {connection_id for one in found if one.source and (connection_id := connection_of(one.source))}
+    connections = Connection.objects.in_bulk(sends) if sends and may_view(Connection, request=request) else {}
     named = Workspace.objects.in_bulk({one.workspace_id for one in found}) if sees_workspaces else {}
     return [
         LeftAloneCard(
-            what=_what(one, journeys),
+            what=_what(one, journeys, connections),
             workspace=str(named.get(one.workspace_id, "")),
             since=moment(one.since),
             because=one.because,
@@ -57,7 +60,10 @@ def may_try_now(request: HttpRequest) -> bool:
     return bool(request.user.has_perm("journeys.change_webhookdelivery"))
 
 
-def _what(one: LeftAlone, journeys: dict[str, Journey]) -> SafeString:
+def _what(one: LeftAlone, journeys: dict[str, Journey], connections: dict[str, Connection]) -> SafeString:
+    if one.source is not None and (connection_id := connection_of(one.source)):
+        connection = connections.get(connection_id)
+        return format_html("the connection {} to {}", link(connection) if connection else "", one.host)
     if one.step is None:
         return format_html("{}", one.host) if one.source is None else format_html("others to {}", one.host)
     journey_id, step_id = one.step

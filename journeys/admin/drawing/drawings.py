@@ -17,7 +17,13 @@ from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
 # What is told of a step, and under which name the styles know it.
 _ENDS = {"completed", "exited"}  # drawn only if a way leads there, or somebody came there all the same
-_TOLD = (("waiting", "waiting"), ("done", "went on"), ("failed", "failed"), ("interrupted", "left"))
+TOLD = (
+    ("waiting", "waiting"),
+    ("done", "went on"),
+    ("failed", "failed"),
+    ("skipped", "skipped"),
+    ("interrupted", "left"),
+)
 Drawing = dict[str, Any]
 _MODULE: Any = Script("journeys/map/page.js", type="module")  # which the stubs do not know
 MAP_MEDIA = forms.Media(css={"all": ["journeys/map/map.css"]}, js=[_MODULE])
@@ -52,7 +58,7 @@ def counted(
         step = stats.steps.get(node.id)
         return [
             {"text": f"{number:,} {word}", "kind": name}
-            for name, word in _TOLD
+            for name, word in TOLD
             if step is not None and (number := getattr(step, name))
         ]
 

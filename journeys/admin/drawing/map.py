@@ -12,7 +12,7 @@ from django.urls import reverse
 from engage.admin.parts.columns import may_view
 from engage.errors import Refusal
 from engage.json.instants import has_room
-from journeys.admin.drawing.drawings import Drawing, counted
+from journeys.admin.drawing.drawings import TOLD, Drawing, counted
 from journeys.counts.stats import JourneyStats, Span, journey_stats
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Enrollment, Journey, JourneyRevision
@@ -20,7 +20,7 @@ from journeys.steps.graph import Graph, graph_of
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
 MOST_REVISIONS = 200
-_STEP_HEADERS = ["Step", "What it does", "Entered", "Waiting now", "Went on", "Failed", "Left"]
+_STEP_HEADERS = ["Step", "What it does", "Entered", "Waiting now", "Went on", "Failed", "Skipped", "Left"]
 _WAY_HEADERS = ["From", "To", "When", "Customers"]
 
 
@@ -136,7 +136,7 @@ def _step_rows(graph: Graph | None, stats: JourneyStats) -> list[list[Any]]:
     rows: list[list[Any]] = []
     for step_id in (*labels, *gone):
         step = stats.steps.get(step_id)
-        numbers = [step.entered, step.waiting, step.done, step.failed, step.interrupted] if step else [0] * 5
+        numbers = [step.entered, *(getattr(step, name) for name, _ in TOLD)] if step else [0] * (1 + len(TOLD))
         rows.append([step_id, labels.get(step_id, "of another revision"), *(f"{number:,}" for number in numbers)])
     return rows
 

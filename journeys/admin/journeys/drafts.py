@@ -21,6 +21,7 @@ from journeys.models import Journey
 from journeys.steps.definition import KINDS
 from journeys.steps.graph import graph_of
 from journeys.steps.kinds import examples_of
+from journeys.steps.secrets import steps_as_stored
 
 MOST_MISTAKES = 100
 _ROOTS = {field: SPELLINGS[field] for field in READ_CUSTOMERS}
@@ -102,7 +103,7 @@ def _readable(form: Any, mistakes: Sequence[str]) -> dict[str, Any]:
     warnings: list[DefinitionWarning] = []
     with suppress(Refusal, ValidationError):
         if field is not None:
-            steps = field.to_python(form.data.get("steps")) or []
+            steps = steps_as_stored(field.to_python(form.data.get("steps")) or [], form.stored_steps)
             exit_on = form.cleaned_data.get("exit_on") if "exit_on" not in form.errors else None
             warnings = [
                 warning

@@ -74,7 +74,7 @@ class JourneyForm(forms.ModelForm[Journey]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         current = JourneyRevision.objects.filter(journey=self.instance.pk, number=self.instance.revision).first()
-        self._stored_steps = current.steps if current else []
+        self.stored_steps = current.steps if current else []
         self.initial.update(shown_of(current) if current else {})
         if not self._is_new:  # of the fields without an input as well
             self.initial.update({name: getattr(self.instance, name) for name in _JOURNEY_FIELDS})
@@ -95,7 +95,7 @@ class JourneyForm(forms.ModelForm[Journey]):
             return
         values = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
         content = {name: values.pop(name, None) for name in _REVISION_FIELDS}
-        content["steps"] = steps_as_stored(content["steps"], self._stored_steps)
+        content["steps"] = steps_as_stored(content["steps"], self.stored_steps)
         changed = None if self._is_new else [name for name in self.changed_data if not self._is_same(name)]
         refused = set(self.errors)
         for refusal in refusals_of(Journey(**values), **content, changed=changed):

@@ -40,6 +40,11 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
                   {"key": "pro", "name": "Pro plan",
                    "conditions": {"field": "customer.plan", "op": "eq", "value": "pro"}}],
     "variables": {"shop": "Garden", "colours": ["green"]},
+    "connections": [{"key": "mail", "name": "Our mailer", "channel": "email", "url": "https://mail.example/send",
+                     "headers": {"X-Token": {"env": "MAIL_TOKEN"}}, "perSecond": 10, "html": ["text"],
+                     "body": {"to": "{{ inputs.to }}", "text": "{{ inputs.text }}"},
+                     "inputs": {"type": "object", "required": ["to", "text"],
+                                "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}}],
     "journeys":  [{"key": "welcome", "name": "Welcome", "trigger": "api", "active": true,
                    "maxEntriesPerCustomer": null, "allowReenrollment": false, "entryConditions": null,
                    "steps": [{"id": "wait", "type": "delay", "for": "P1D"}]},
@@ -82,6 +87,12 @@ can reach) is printed as a warning.
             "--new-keys", action="store_true", help="Replace the file's API keys by fresh ones; the old ones stop."
         )
 
+        parser.add_argument(
+            "--confirm",
+            action="store_true",
+            help="Change connections although journeys could not send by them any more.",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         if not 0 <= options["customers"] <= _MOST_CUSTOMERS_MADE:
             raise CommandError(f"--customers must be from 0 to {_MOST_CUSTOMERS_MADE:,}.")
@@ -91,6 +102,7 @@ can reach) is printed as a warning.
                     seed=read_seed(read_object(options["file"] or str(_DEMO))),
                     crowd_size=options["customers"],
                     renew_keys=options["new_keys"],
+                    confirmed=options["confirm"],
                     now=timezone.now(),
                 )
         except Refusal as refusal:
@@ -108,6 +120,7 @@ def _as_json(seeded: SeededWorkspace) -> str:
             "customers": seeded.customers,
             "segments": seeded.segments,
             "variables": seeded.variables,
+            "connections": seeded.connections,
             "journeys": seeded.journeys,
             "stayClosed": seeded.stay_closed,
             **seeded.others,
@@ -128,7 +141,8 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
         lines += _ids("Customer", seeded.customers)
     else:
         lines.append(f"{len(seeded.customers):,} customers of the file (--json prints their ids)")
-    lines += _ids("Segment", seeded.segments) + _ids("Variable", seeded.variables) + _ids("Journey", seeded.journeys)
+    lines += _ids("Segment", seeded.segments) + _ids("Variable", seeded.variables)
+    lines += _ids("Connection", seeded.connections) + _ids("Journey", seeded.journeys)
     lines += [f"Journey {key} stays closed, {why}" for key, why in seeded.stay_closed.items()]
     if seeded.stay_closed:
         lines.append("A file opens no journey that staff or a key has closed: activate it, in the admin or by a call.")

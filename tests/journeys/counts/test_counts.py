@@ -64,8 +64,8 @@ def test_counts_are_the_sums_of_the_history(busy: Journey) -> None:
     stats = journey_stats(busy, Span())
     assert (stats.active, stats.completed, stats.exited) == (3, 2, 1)
     assert stats.entries == {"enrolled": 6, "already_enrolled": 1}
-    assert stats.steps["bought"] == StepStats(entered=4, waiting=3, done=0, failed=0, interrupted=1)
-    assert stats.steps["day"] == StepStats(entered=4, waiting=0, done=4, failed=0, interrupted=0)
+    assert stats.steps["bought"] == StepStats(entered=4, waiting=3, done=0, failed=0, skipped=0, interrupted=1)
+    assert stats.steps["day"] == StepStats(entered=4, waiting=0, done=4, failed=0, skipped=0, interrupted=0)
     assert stats.edges == {
         (ENTRY, "which"): 6,
         ("which", "day"): 4,
@@ -135,7 +135,7 @@ def test_who_is_erased_while_inside_has_left_and_still_entered(busy: Journey) ->
     assert Customer.objects.get(id__in=inside).delete()
     stats = journey_stats(busy, Span())
     assert (stats.active, stats.completed, stats.exited) == (2, 2, 2)
-    assert stats.steps["bought"] == StepStats(entered=4, waiting=2, done=0, failed=0, interrupted=2)
+    assert stats.steps["bought"] == StepStats(entered=4, waiting=2, done=0, failed=0, skipped=0, interrupted=2)
     done = Enrollment.objects.filter(state="completed").values("customer_id")[:1]
     assert Customer.objects.get(id__in=done).delete()
     assert journey_stats(busy, Span()) == stats

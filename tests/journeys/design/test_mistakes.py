@@ -8,6 +8,8 @@ import pytest
 
 from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, refusals_of, save_journey
+from journeys.design.connections import save_connection
+from journeys.design.warnings import UNESCAPED
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import parse_course
 from tests.support.factories import JourneyFactory
@@ -159,3 +161,27 @@ def test_addresses_that_are_never_called_are_mistakes(settings: Any) -> None:
         steps = [{"id": "call", "type": "webhook", "url": f"https://{host}/send"}]
         assert bool(places(steps)) == wrong, host
         assert parse_course(steps, None).first == "call"
+
+
+def test_a_stranger_could_put_markup_into_a_text_that_has_a_tag(acme: Workspace) -> None:
+    definition = {"url": "https://a.example/", "html": ["safe"], "body": {"a": "<b>{{ inputs.safe }}</b>"}}
+    save_connection(workspace=acme, key="mailer", now=NOW, definition=definition)
+    texts = {
+        "a": "<p>{{ customer.name }}</p>",
+        "b": "<p>{{ customer.name | escape }}</p>",
+        "c": "{{ customer.name }} < 3 > 2",
+        "d": "<p>Hello</p>",
+        "e": "{% if customer.pro %}<b>{% endif %}{{ now }}",
+        "f": "<p>{{ 'x' }}{{ now | raw }}</p>",
+        "g": "<p>{{ now | escape | url_decode }}</p>",
+        "h": ["<br>{{ customer.name | upcase }}"],
+    }
+    call = {"id": "call", "type": "webhook", "url": "https://a.example/{{ customer.id }}", "body": texts}
+    send = {"id": "send", "type": "send", "connection": "mailer", "inputs": {"safe": texts["a"], "plain": texts["a"]}}
+    note = {"id": "note", "type": "update_profile", "attributes": {"bio": texts["a"]}}
+    saved = save_journey(workspace=acme, key="welcome", now=NOW, steps=[call, send, note])
+    assert {(one.place, one.step_id) for one in saved.warnings} == {
+        ("steps[0].body.a", "call"), ("steps[0].body.e", "call"), ("steps[0].body.g", "call"),
+        ("steps[0].body.h[0]", "call"), ("steps[1].inputs.plain", "send"), ("steps[2].attributes.bio", "note"),
+    }  # fmt: skip
+    assert {one.message for one in saved.warnings} == {UNESCAPED}

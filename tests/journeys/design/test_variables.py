@@ -99,7 +99,7 @@ def test_one_that_is_read_cannot_be_deleted(server: ServerClient, acme: Workspac
     have(acme, shop="Garden", colours=["green"], free=1)
     journey = save(acme, [DAY, NOTE])
     shop = Variable.objects.get(name="shop")
-    with pytest.raises(VariableInUse, match="read by welcome"):
+    with pytest.raises(VariableInUse, match="read by the journey welcome"):
         delete_variable(shop)
     data(trigger(server, journey, {"external_id": "ada"}))
     let_workers_decide()

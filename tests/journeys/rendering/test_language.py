@@ -51,6 +51,7 @@ FILTER_ROWS = [
     ("{{ lines | newline_to_br }}", "one<br />\ntwo<br />\nthree"),
     ("{{ html | strip_html }}", "\"Fish\" & chips 'n"),
     ("{{ html | escape }}", "&lt;p&gt;&quot;Fish&quot; &amp; &lt;b&gt;chips&lt;/b&gt;&lt;/p&gt; &#39;n"),
+    ("{{ '<b>' | raw }}", "<b>"),
     ("{{ '1 &lt; 2 & 3 > \"4\"' | escape_once }} {{ \"it's\" | escape_once }}",
      "1 &lt; 2 &amp; 3 &gt; &quot;4&quot; it&#39;s"),
     ("{{ \"a'b\" | escapejs }}", r"a\u0027b"),

@@ -29,7 +29,7 @@ BAD: list[tuple[Any, str]] = [
     ({"workspace": {"key": "acme", "nmae": "x"}}, "workspace.nmae is not known; what may stand here is key, name."),
     (
         described(journey=[]),
-        "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, variables, j",
+        "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, variables, c",
     ),
     (
         {"key": "welcome", "name": "Welcome", "steps": []},

@@ -22,7 +22,7 @@ def test_they_are_there_for_the_journeys_of_the_file_and_null_takes_one_away(see
     assert seed(first)["variables"] == {one.name: one.id for one in Variable.objects.all()}
     seed(described(variables={"shop": {"name": "Orchard"}}))
     assert dict(Variable.objects.values_list("name", "value")) == {"shop": {"name": "Orchard"}, "colours": ["green"]}
-    with pytest.raises(CommandError, match=r"^variables\.shop: The variable shop is read by welcome"):
+    with pytest.raises(CommandError, match=r"^variables\.shop: The variable shop is read by the journey welcome"):
         seed(described(variables={"shop": None}))
     with pytest.raises(CommandError, match=r"^journeys\[0\]\.steps\[0\]\.attributes\.shop reads vars\.other"):
         seed(described(journeys=reading("other")))

@@ -1,5 +1,6 @@
 """Whatever a journey looks like: what is accepted can be walked, and every walk stops."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from journeys.steps.context import EarlyEvent
 from journeys.steps.course import MAX_STEPS_IN_ONE_GO, Course, parse_course, walk_on
 from journeys.steps.definition import STEP_TYPES
+from journeys.steps.provider import parse_provider
 from journeys.steps.rehearsal import rehearse
 from journeys.steps.results import (
     Answered,
@@ -24,6 +26,7 @@ from journeys.steps.results import (
     TimedOut,
     Wait,
 )
+from journeys.steps.surroundings import Surroundings
 from journeys.steps.written import InvalidSteps
 from tests.journeys.steps.contexts import NOW, context
 from tests.support.factories import PRO
@@ -77,8 +80,24 @@ STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "update_profile": st.fixed_dictionaries({"attributes": st.just({"plan": "{{ customer.plan }}x"})}),
     "track_event": st.fixed_dictionaries({"eventName": st.sampled_from(["order", "left"])}),
     "webhook": st.fixed_dictionaries({"url": st.sampled_from(URLS)}, optional={"onFailure": st.just("exit")}),
+    "send": st.fixed_dictionaries(
+        {
+            "connection": st.sampled_from(["mailer", "gone"]),
+            "inputs": st.fixed_dictionaries({"to": st.sampled_from(["{{ customer.email }}", "{{ x }}", " ", 7])}),
+        },
+        optional={"onFailure": st.just("exit")},
+    ),
     "exit": st.fixed_dictionaries({"reason": st.just("Enough.")}),
 }
+MAILER = parse_provider(
+    {
+        "url": "https://example.com/{{ inputs.to }}",
+        "inputs": {"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}},
+    },
+    connection_id="6560a1b2c3d4e5f607182903",
+    key="mailer",
+)
+SURROUNDINGS = Surroundings(providers={"mailer": MAILER})
 
 
 @st.composite
@@ -113,7 +132,7 @@ def test_courses_are_drawn_of_all_types() -> None:
 
 @given(course=courses(), data=st.data())
 def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.DataObject) -> None:
-    at, walked = context(), "a"
+    at, walked = replace(context(), surroundings=SURROUNDINGS), "a"
     arrival: Arrival = First()
     for _ in range(20):
         at.early = data.draw(st.sampled_from([None, EARLY]))
@@ -135,7 +154,7 @@ def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.Dat
 
 @given(course=courses())
 def test_every_rehearsal_ends_or_is_stopped_and_its_clock_never_goes_back(course: Course) -> None:
-    rehearsal = rehearse(course, context(), at_most=60)
+    rehearsal = rehearse(course, replace(context(), surroundings=SURROUNDINGS), at_most=60)
     times = [step.at for step in rehearsal.steps]
     assert times == sorted(times)
     assert all(time >= NOW for time in times)

@@ -5,6 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 from pytest_django import Settings
 
 from customers.models import Customer
@@ -12,8 +13,9 @@ from engage.bounded_cache import BoundedCache
 from engage.encryption import UnknownEncryptionKey
 from engage.models import Workspace
 from engage.sealed import is_sealed
+from journeys.design.connections import save_connection
 from journeys.enrollments import revisions
-from journeys.models import Enrollment, JourneyRevision, WebhookDelivery, WebhookSecret
+from journeys.models import Connection, Enrollment, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.tasks import walk
 from tests.journeys.webhooks.standing import send
 from tests.support.calls import data, let_workers_decide, trigger
@@ -40,6 +42,8 @@ def sent(server: ServerClient, acme: Workspace, ada: Customer, receiver: Receive
     """A webhook with a credential of its receiver's has been sent."""
     step = {"id": "tell", "type": "webhook", "url": receiver.url("/"), "headers": {"Authorization": TOKEN}, "body": {}}
     journey = JourneyFactory.create(workspace=acme, steps=[step])
+    definition = {"url": receiver.url("/ok/receivers-own-token"), "secretUrl": True, "headers": {"X": TOKEN}}
+    save_connection(workspace=acme, key="mailer", now=timezone.now(), definition=definition)
     data(trigger(server, journey, {"external_id": ada.external_id}))
     let_workers_decide()
     walk()
@@ -49,7 +53,7 @@ def sent(server: ServerClient, acme: Workspace, ada: Customer, receiver: Receive
 @pytest.mark.usefixtures("sent")
 def test_a_copy_of_the_database_tells_neither_credentials_nor_secrets(receiver: Receiver) -> None:
     stored = everything_stored()
-    assert TOKEN not in stored
+    assert "receivers-own-token" not in stored
     assert "whsec_" not in stored
     assert receiver.arrived[0].headers["authorization"] == TOKEN
     assert WebhookSecret.objects.get().secret.startswith("whsec_")
@@ -63,6 +67,7 @@ def test_an_old_key_may_go_once_everything_is_written_anew(settings: Settings) -
     call_command("encrypt", stdout=StringIO())
     settings.ENCRYPTION_KEYS = [NEW]
     assert JourneyRevision.objects.get().steps[0]["headers"] == {"Authorization": TOKEN}
+    assert Connection.objects.get().definition["headers"] == {"X": TOKEN}
     assert WebhookDelivery.objects.get().headers["Authorization"] == TOKEN
     assert WebhookSecret.objects.get().secret.startswith("whsec_")
 
@@ -76,7 +81,7 @@ def test_without_its_key_nothing_is_read(settings: Settings) -> None:
         assert WebhookSecret.objects.get().secret
     sealed = JourneyRevision.objects.get().steps[0]["headers"]["Authorization"]
     assert is_sealed(sealed)
-    with pytest.raises(CommandError, match="lacks the key of 1 webhook secrets, 1 journey revisions, 1 failures"):
+    with pytest.raises(CommandError, match="lacks the key of 1 webhook secrets, 1 journey revisions, 1 failures, 1 c"):
         call_command("encrypt", stdout=StringIO())
     assert JourneyRevision.objects.get().steps[0]["headers"]["Authorization"] == sealed
 

@@ -1,0 +1,150 @@
+"""Connections to providers: made by hand or from a preset, tried, and changed for all journeys at once."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from engage.admin.parts.columns import Json, badge, json_block, link, page_url
+from engage.admin.parts.edits import TakenMeanwhile
+from engage.admin.parts.filters import ChoicesDropdownFilter
+from engage.admin.parts.json_field import JsonField
+from engage.admin.parts.panels import Panel, show_on
+from engage.admin.parts.records import RecordAdmin
+from engage.errors import Refusal
+from engage.models import Workspace
+from journeys.admin.connections.form import ConnectionForm, shown_of
+from journeys.admin.connections.trying import try_connection
+from journeys.connections.presets import presets
+from journeys.connections.providers import provider_of
+from journeys.connections.using import journeys_sending_by
+from journeys.design.connections import ConnectionInUse, delete_connection, save_connection
+from journeys.models import Connection, Journey
+from journeys.steps.provider import FIELDS
+from journeys.steps.secrets import secrets_of
+
+
+class TestForm(forms.Form):
+    """What a test is sent with."""
+
+    inputs = JsonField(named="inputs", required=False)
+
+    def clean_inputs(self) -> dict[str, Any]:
+        inputs = self.cleaned_data["inputs"]
+        if not isinstance(inputs, dict | None):
+            raise forms.ValidationError("This must be an object.")
+        return inputs or {}
+
+
+class _Definition(Json):
+    """As it is shown to those who may not change it."""
+
+    def __call__(self, record: Any) -> SafeString | None:
+        return json_block(shown_of(record.definition), as_written=True)
+
+
+@admin.register(Connection)
+class ConnectionAdmin(RecordAdmin):
+    form = ConnectionForm
+    list_display = ("name", "key", "channel", "status", "workspace", "updated_at")
+    list_filter = (("channel", ChoicesDropdownFilter),)
+    search_fields = ("name", "key", "=id")
+    search_help_text = "Name, key or id"
+    autocomplete_fields = ("workspace",)
+    fieldsets = (
+        (None, {"fields": ("workspace", ("name", "key"), ("channel", "per_second"), "definition", "confirm")}),
+        (None, {"fields": (("id", "host"), ("created_at", "updated_at"))}),
+    )
+    written_once = ("workspace", "key")
+    audited_elsewhere = True
+    change_form_outer_before_template: Any = "journeys/admin/connection.html"
+
+    @display(description="state")
+    def status(self, connection: Connection) -> SafeString:
+        incomplete = any(value is None for value in secrets_of(connection.definition).values())
+        return badge("incomplete", "danger") if incomplete else badge("complete", "success")
+
+    def shown_as(self, name: str, request: HttpRequest) -> Any:
+        if name == "confirm":
+            return None
+        return _Definition("definition") if name == "definition" else super().shown_as(name, request)
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self.address("<str:object_id>/test/", self.test, "test", posted=True), *super().get_urls()]
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        preset = presets().get(request.GET.get("preset", ""))
+        if preset is None:
+            return super().get_changeform_initial_data(request)
+        definition = {name: preset[name] for name in FIELDS if name in preset}
+        return {name: preset[name] for name in ("key", "name", "channel")} | {"definition": definition}
+
+    def test(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Sends a test and shows what came of it."""
+        connection = self.found(request, object_id, may=self.has_change_permission(request))
+        form = TestForm(request.POST)
+        tried = try_connection(connection, form.cleaned_data["inputs"], now=timezone.now()) if form.is_valid() else None
+        if tried is not None and tried.sent:
+            self.log_change(request, connection, f"Sent a test: {tried.verdict}")
+        return self.page(
+            request,
+            "journeys/admin/connection_test.html",
+            title="A test",
+            original=connection,
+            page=page_url(connection),
+            form=form,
+            tried=tried,
+        )
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        add = reverse("admin:journeys_connection_add")
+        context["presets"] = [(one["name"], f"{add}?preset={key}") for key, one in presets().items()]
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
+        keys = journeys_sending_by(workspace_id=record.workspace_id, key=record.key)
+        used = Journey.objects.filter(workspace=record.workspace_id, key__in=keys).order_by("key")
+        return {
+            "missing": [".".join(path) for path, value in secrets_of(record.definition).items() if value is None],
+            "used_by": [link(journey) for journey in used],
+            "may_test": self.has_change_permission(request),
+            "example_inputs": _example(record),
+        }
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        confirmed = bool(form.cleaned_data.get("confirm"))
+        workspace = form.cleaned_data.get("workspace") or obj.workspace
+        key = form.cleaned_data.get("key") or obj.key
+        saved = save_connection(workspace=workspace, key=key, now=timezone.now(), confirmed=confirmed, **form.changes())
+        if not change and saved.outcome != "created":
+            raise TakenMeanwhile
+        for name in ("pk", "workspace", "key", "name", "definition", "host", "updated_at"):
+            setattr(obj, name, getattr(saved.connection, name))
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return super().delete_view(request, *args, **kwargs)
+        except ConnectionInUse as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+            return HttpResponseRedirect(request.path.replace("/delete/", "/change/"))
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        delete_connection(obj)
+
+
+def _example(connection: Connection) -> str:
+    """What a test may be sent with, to be filled in."""
+    try:
+        wanted = provider_of(connection).inputs
+    except Refusal:
+        return "{}"
+    return json.dumps(dict.fromkeys(wanted.schema.get("properties", {}), ""), ensure_ascii=False)
+
+
+show_on(Workspace, Panel(model=Connection, by="workspace", columns=("__str__", "key", "channel", "updated_at")))

@@ -1,0 +1,85 @@
+"""A test of a connection: one request, sent at once, with its answer. It is none of the workspace's deliveries."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection as database
+
+from customers.conditions import CustomerFacts
+from engage.database.object_ids import new_object_id
+from journeys.connections.providers import provider_of
+from journeys.connections.surroundings import variables_of
+from journeys.models import Connection
+from journeys.steps.context import StepContext
+from journeys.steps.results import StepFailed, StepSkipped
+from journeys.steps.surroundings import Surroundings
+from journeys.webhooks.client import Client, Request
+from journeys.webhooks.schedule import NextState, in_words, judge
+from journeys.webhooks.signing import signed_headers
+from journeys.webhooks.signing_secrets import current_secrets
+
+_NOBODY = "0" * 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What came of it: `sent` as it is shown, the verdict in words, and the answer's first bytes."""
+
+    sent: str
+    ok: bool
+    verdict: str
+    status: int | None = None
+    milliseconds: int = 0
+    answer: str = ""
+
+
+def try_connection(connection: Connection, inputs: dict[str, Any], *, now: datetime) -> Tried:
+    """Sends the inputs by it, as a step would. It waits for the answer, so it belongs into no transaction."""
+    assert not database.in_atomic_block
+    provider = provider_of(connection)
+    workspace_id = connection.workspace_id
+    context = StepContext(
+        journey_id=_NOBODY,
+        journey_name="",
+        enrollment_id=_NOBODY,
+        customer=CustomerFacts(id=_NOBODY, external_id=None, email=None, phone=None, user_id=None, attributes={}),
+        payload={},
+        event=None,
+        chain=0,
+        now=now,
+        surroundings=Surroundings(variables=variables_of([workspace_id]).get(workspace_id, {})),
+    )
+    rendering = context.rendering()
+    try:
+        request = provider.filled(inputs, rendering)
+    except (StepFailed, StepSkipped) as failed:
+        return Tried(sent="", ok=False, verdict=failed.detail)
+    body = None if request.body is None else request.body.encode()
+    signed = signed_headers(
+        webhook_id=f"msg_test_{new_object_id()}",
+        timestamp=int(now.timestamp()),
+        body=body or b"",
+        signing_secrets=[current_secrets([workspace_id])[workspace_id]],
+    )
+    client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS, rules=settings.WEBHOOK_TARGETS)
+    outcome = client.send(
+        Request(
+            method=request.method,
+            url=request.secret_url or request.url,
+            headers=request.headers,
+            signed=signed,
+            body=body,
+        ),
+        at=now,
+    )
+    verdict = judge(outcome, number=1, once=True, chance=0)
+    return Tried(
+        sent=f"{request.method} {request.url}",
+        ok=verdict.next_state is NextState.DELIVERED,
+        verdict=verdict.reason or in_words(outcome),
+        status=outcome.status,
+        milliseconds=outcome.milliseconds,
+        answer=outcome.answer,
+    )

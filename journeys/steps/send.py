@@ -1,0 +1,108 @@
+"""`send`: calls a provider by a connection of the workspace, with every promise of a webhook step.
+
+`{"id": "mail", "type": "send", "connection": "postmark", "inputs": {"to": "{{ customer.email }}"}, "onFailure":
+"exit"}`. The connection is looked up by its key when the step begins, so a changed one holds at once. A required input
+without a value makes the step `skipped`, and the walk goes on.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from engage.json.documents import Part, Reading
+from journeys.rendering import Rendering
+from journeys.steps.context import StepContext
+from journeys.steps.inputs import Inputs
+from journeys.steps.provider import Provider
+from journeys.steps.results import StepFailed, WebhookRequest
+from journeys.steps.sending import SendingStep, read_on_failure
+from journeys.steps.templated import TemplatedJson, is_constant, read_members
+from journeys.steps.written import WrittenStep
+
+LONGEST_KEY = 100
+_DEEPEST = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class SendStep(SendingStep):
+    """Sends by the connection with this key."""
+
+    type: ClassVar = "send"
+    called: ClassVar = "step"
+    does: ClassVar = (
+        "Calls a provider by a connection of the workspace. Its inputs are what the connection describes; one that is "
+        "required and has no value makes the step skipped. onFailure is continue where it is left out."
+    )
+    examples: ClassVar = (
+        {
+            "id": "mail",
+            "connection": "postmark",
+            "inputs": {"to": "{{ customer.email }}", "template": "welcome"},
+            "onFailure": "exit",
+        },
+    )
+
+    connection: str
+    inputs: TemplatedJson
+
+    @property
+    def label(self) -> str:
+        return f"by {self.connection}"
+
+    def rendered(self, context: StepContext, rendering: Rendering) -> WebhookRequest:
+        provider = context.surroundings.providers.get(self.connection)
+        if provider is None:
+            raise StepFailed(f"The workspace has no connection {self.connection!r} any more.")
+        return provider.filled(self._inputs(provider, rendering), rendering)
+
+    def _inputs(self, provider: Provider, rendering: Rendering) -> dict[str, Any]:
+        """As they are given to it: markup in values is escaped where the connection says so."""
+        members, constant = self.inputs.value, self.inputs.constant
+        html = {name: value for name, value in members.items() if name in provider.html}
+        plain = {name: value for name, value in members.items() if name not in html} if html else members
+        inputs: dict[str, Any] = TemplatedJson(plain, constant).render(rendering)
+        if not html:
+            return inputs
+        with rendering.escaping():
+            inputs |= TemplatedJson(html, constant).render(rendering)
+        return inputs
+
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            fields = step.fields(required=["connection"], optional=["inputs", "onFailure"], reading=read)
+            connection = read(lambda: fields["connection"].text(at_most=LONGEST_KEY))
+            inputs = read(lambda: _read_inputs(step, fields.get("inputs")))
+            on_failure = read(lambda: read_on_failure(fields))
+        parsed = cls(id=step.id, connection=connection, inputs=inputs, on_failure=on_failure, next=step.next())
+        if step.known is not None and not step.stored:
+            parsed._require_fitting(step, fields["connection"])
+        return parsed
+
+    def _require_fitting(self, step: WrittenStep, named: Part) -> None:
+        """Refuses a connection that is not there, and inputs that it would never take."""
+        wanted = step.known.connection(self.connection) if step.known else None
+        if wanted is None:
+            named.refuse(f"is {self.connection!r}, but the workspace has no connection with this key.")
+        with Reading() as read:
+            for name, why in self.mistakes(wanted):
+                read.note(Part(None, f"{step.part.place}.inputs{f'.{name}' if name else ''}", step.part.refusal), why)
+
+    def mistakes(self, wanted: Inputs) -> list[tuple[str, str]]:
+        """What of its inputs can never be right for a connection that wants these: where, and why."""
+        given = self.inputs.value
+        constant = {name: value for name, value in given.items() if is_constant(value)}
+        return [
+            *((name, "is required by the connection.") for name in wanted.required if name not in given),
+            *((name, "is no input of the connection.") for name in given if not wanted.describes(name)),
+            *(
+                (name, "must have a value: the connection requires it.")
+                for name in wanted.lacking(constant, of=constant)
+            ),
+            *((name, f"{why}.") for name, why in wanted.problems(constant)),
+        ]
+
+
+def _read_inputs(step: WrittenStep, part: Part | None) -> TemplatedJson:
+    if part is None:
+        return TemplatedJson({}, constant=True)
+    return read_members(step, part, deepest=_DEEPEST)

@@ -1,0 +1,79 @@
+"""What the steps that send a request share: how it ends, and where that leads."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from engage.json.documents import Fields
+from journeys.rendering import Rendering
+from journeys.steps.context import StepContext
+from journeys.steps.kinds import EXITED, Kind, Way, way
+from journeys.steps.request import one_of
+from journeys.steps.results import (
+    Answered,
+    Ended,
+    GoTo,
+    Resumption,
+    Send,
+    StepFailed,
+    StepResult,
+    StepSkipped,
+    WebhookRequest,
+    step_record,
+)
+
+OnFailure = Literal["continue", "exit"]
+_ON_FAILURE: tuple[OnFailure, ...] = ("continue", "exit")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SendingStep(Kind):
+    """Sends a request. If it fails for good, goes on or ends the enrollment, as `on_failure` says."""
+
+    called: ClassVar[str]  # in reasons: "webhook"
+
+    id: str
+    on_failure: OnFailure
+    next: str | None
+
+    @abstractmethod
+    def rendered(self, context: StepContext, rendering: Rendering) -> WebhookRequest:
+        """The request. Raises StepFailed or StepSkipped."""
+
+    def ways(self) -> list[Way]:
+        if self.on_failure == "exit":
+            return [way(self.next, "delivered"), Way(EXITED, "failed")]
+        return [way(self.next)]
+
+    def begin(self, context: StepContext) -> StepResult:
+        rendering = context.rendering()
+        try:
+            request = self.rendered(context, rendering)
+        except StepSkipped as skipped:
+            record = step_record(self, "skipped", skipped.detail, missing=rendering.missing)
+            return StepResult(step_record=record, then=GoTo(step_id=self.next))
+        except StepFailed as failed:
+            record = step_record(self, "failed", failed.detail, missing=rendering.missing)
+            return StepResult(step_record=record, then=self._after_failure(failed.detail))
+        detail = f"Sends {request.method} to {request.authority}."
+        return StepResult(
+            step_record=step_record(self, "waiting", detail, missing=rendering.missing, request=request),
+            then=Send(step_id=self.id),
+        )
+
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
+        if not isinstance(arrival, Answered):
+            raise ValueError("A request is over with its final result.")  # noqa: TRY004  # the type itself is valid
+        record = step_record(self, "done" if arrival.ok else "failed", arrival.reason, resumed=True)
+        then = GoTo(step_id=self.next) if arrival.ok else self._after_failure(arrival.reason)
+        return StepResult(step_record=record, then=then)
+
+    def _after_failure(self, why: str) -> GoTo | Ended:
+        if self.on_failure == "continue":
+            return GoTo(step_id=self.next)
+        return Ended(step_id=self.id, exited=True, reason=f"The {self.called} {self.id!r} failed. {why}")
+
+
+def read_on_failure(fields: Fields) -> OnFailure:
+    """What follows a request that has failed for good."""
+    return one_of(fields.get("onFailure"), _ON_FAILURE, default="continue")
