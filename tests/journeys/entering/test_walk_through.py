@@ -87,7 +87,7 @@ Entry     enrolled: The customer met the entry rules.
 2026-11-21 12:00:00   call (webhook) waiting: Sends POST to shop.example.
                       POST https://shop.example/people/ada
                       Content-Type: application/json
-                      X-Plan: pro
+                      X-Plan: ***
                       {{"name": ""}}
                       without a value: customer.first_name
 2026-11-21 12:00:00   call (webhook) done: Assumed: the webhook succeeds.
