@@ -17,6 +17,7 @@ from journeys.models import Chunk
 from journeys.steering.going_on import go_on
 from journeys.walking import walk_due
 from journeys.webhooks.client import Client
+from journeys.webhooks.giving_up import give_up_late
 from journeys.webhooks.resending import go_on_resending
 from journeys.webhooks.sending import send_due
 
@@ -114,13 +115,14 @@ def _worker_stops() -> bool:
 def sweep() -> None:
     """Wakes workers for jobs that have waited too long: their message was lost, or no worker was there to receive it.
 
-    Then it goes on with resumptions and aborts that are not finished.
+    Then it gives up webhooks that are too late, and goes on with resumptions and aborts that are not finished.
 
     Walkers and senders are woken by a tick every second anyway.
     """
     late = due_chunks(most=_WAKEUPS, seconds=_LATE_SECONDS)
     for lane, chunks in groupby(late, key=attrgetter("lane")):
         wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
+    wakeups.wake(give_up_late())
     if go_on(seconds=_STEER_SECONDS):
         wakeups.wake(Due(walk=True, webhooks=True))
 

@@ -42,6 +42,7 @@ def tour_steps(*, receiver: str) -> list[dict[str, Any]]:
                 "to": "{{ customer.email }}", "enrollment": "{{ enrollment.id }}",
                 "seats": {"$value": "customer.seats", "default": 1},
             },
+            "keep": {},
         },
         {
             "id": "mail", "type": "send", "connection": MAILER,
@@ -61,7 +62,7 @@ def tour_steps(*, receiver: str) -> list[dict[str, Any]]:
         },
         {
             "id": "ask", "type": "webhook", "url": receiver + "/question",
-            "body": {"text": "Did you like it, {{ customer.firstName }}? Then click."},
+            "form": {"text": "Did you like it, {{ customer.firstName }}? Then click."}, "giveUpAfter": "PT10M",
         },
         {
             "id": LISTENING, "type": "wait_for_event", "event": "clicked", "timeout": "PT15S",
@@ -69,7 +70,8 @@ def tour_steps(*, receiver: str) -> list[dict[str, Any]]:
         },
         {
             "id": "thank", "type": "webhook", "url": receiver + "/thanks", "next": None,
-            "body": {"text": "Thank you, {{ customer.firstName }}.", "heard": "{{ event.name }}"},
+            "body": {"text": "Thank you, {{ customer.firstName }}.", "heard": "{{ event.name }}",
+                     "greeted": {"$value": "steps.say-hello.status"}},
         },
         {"id": "leave", "type": "exit", "reason": "There was no click within 15 seconds."},
         {"id": "not-for-free", "type": "exit", "reason": "The tour is for the plans pro and team."},

@@ -20,7 +20,7 @@ explain.py tells why one holds, and changes.py when that may change by itself.
 
 from customers.conditions.evaluate import CustomerFacts, Facts, evaluate
 from customers.conditions.explain import Findings, findings_of, in_words, values_that_decide, why_not
-from customers.conditions.fields import Field, Root
+from customers.conditions.fields import ENROLLED, Field, Root
 from customers.conditions.operands import FromNow, Op
 from customers.conditions.sql import Columns, compile_condition
 from customers.conditions.tree import (
@@ -37,6 +37,7 @@ from customers.conditions.tree import (
 )
 
 __all__ = [
+    "ENROLLED",
     "AllOf",
     "AnyOf",
     "Columns",

@@ -31,7 +31,10 @@ class CustomerFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What a condition may refer to: the customer, the trigger's payload, and the event; `now` is when that is."""
+    """What a condition may refer to: the customer, the trigger's payload, and the event; `now` is when that is.
+
+    `kept` is what steps kept of answers, by their ids; `answer` has the `status`, `headers` and `body` of one.
+    """
 
     customer: CustomerFacts
     now: datetime
@@ -40,6 +43,8 @@ class Facts:
     event_properties: Mapping[str, Any] = field(default_factory=dict)
     event_message: str | None = None
     event_verified: bool | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    answer: Mapping[str, Any] = field(default_factory=dict)
 
 
 def evaluate(condition: Condition, facts: Facts) -> bool:
@@ -92,6 +97,10 @@ def value_of(field: Field, facts: Facts) -> Any:
             return facts.event_verified
         case Source.EVENT_PROPERTIES:
             return reduce(_member, field.path, facts.event_properties)
+        case Source.STEPS:
+            return reduce(_member, field.path, facts.kept)
+        case Source.ANSWER:
+            return reduce(_member, field.path, facts.answer)
 
 
 def _member(value: Any, name: str) -> Any:

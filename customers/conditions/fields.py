@@ -1,4 +1,4 @@
-"""A condition's fields: values of the customer, of the trigger's payload, or of the event.
+"""A condition's fields: values of the customer, of the trigger's payload, of the event, or of webhooks' answers.
 
 Dots lead into objects, never into arrays. `customer.<field>` is the attribute of that name, but for the names of
 identifiers: those mean the identifier and nothing else, in every spelling, because anybody who sends an in-app message
@@ -34,6 +34,12 @@ class Root(StrEnum):
     CUSTOMER = "customer"
     API = "api"
     EVENT = "event"
+    STEPS = "steps"
+    ANSWER = "answer"
+
+
+# What an enrollment knows; the answer is that of a webhook, which is asked about alone.
+ENROLLED = (Root.CUSTOMER, Root.API, Root.EVENT, Root.STEPS)
 
 
 class Source(StrEnum):
@@ -46,12 +52,16 @@ class Source(StrEnum):
     EVENT_MESSAGE = "event.messageId"
     EVENT_VERIFIED = "event.verified"
     EVENT_PROPERTIES = "event.properties"
+    STEPS = "steps"
+    ANSWER = "answer"
 
 
 _FORMS = {
     Root.CUSTOMER: "customer.<field>",
     Root.API: "api.payload.<key>",
     Root.EVENT: "event.name, event.messageId, event.verified or event.properties.<key>",
+    Root.STEPS: "steps.<id>.<name>",
+    Root.ANSWER: "answer.status, answer.headers.<name> or answer.body.<key>",
 }
 
 
@@ -109,12 +119,21 @@ def _field(names: list[str]) -> Field | None:
             return Field(Source.CUSTOMER, (first, *rest))
         case ["api", "payload" | "properties", first, *rest]:
             return Field(Source.PAYLOAD, (first, *rest))
-        case ["event", "name"]:
-            return Field(Source.EVENT_NAME)
-        case ["event", "messageId"]:
-            return Field(Source.EVENT_MESSAGE)
-        case ["event", "verified"]:
-            return Field(Source.EVENT_VERIFIED)
+        case ["event", "name" | "messageId" | "verified" as name]:
+            return Field(Source(f"event.{name}"))
         case ["event", "properties", first, *rest]:
             return Field(Source.EVENT_PROPERTIES, (first, *rest))
+        case ["steps", step_id, name, *rest]:
+            return Field(Source.STEPS, (step_id, name, *rest))
+        case ["answer", *path]:
+            return _of_answer(path)
+    return None
+
+
+def _of_answer(path: list[str]) -> Field | None:
+    match path:
+        case ["status"] | ["body", _, *_]:
+            return Field(Source.ANSWER, tuple(path))
+        case ["headers", name]:
+            return Field(Source.ANSWER, ("headers", name.lower()))
     return None

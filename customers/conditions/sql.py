@@ -83,6 +83,8 @@ def compile_value(field: Field, *, columns: Columns) -> Fragment:
             return Fragment(f"to_jsonb({columns.event_verified})")
         case Source.EVENT_PROPERTIES:
             return _within(f"({columns.event_properties})", field.path)
+        case Source.STEPS | Source.ANSWER:  # of an enrollment: sets of customers are not asked about these
+            return Fragment("NULL::jsonb")
 
 
 def _within(start: str, path: tuple[str, ...]) -> Fragment:

@@ -69,6 +69,14 @@ def parse_object(raw: bytes, *, subject: str = "The body", most_values: int | No
     return value
 
 
+def parse_value(raw: bytes) -> Any:
+    """Any JSON value in `raw`. Raises InvalidJson, as `parse_object` does."""
+    found = parse_object(b'{"value":' + raw.removeprefix(codecs.BOM_UTF8) + b"}")
+    if len(found) != 1:
+        raise InvalidJson("The value is followed by another one.")
+    return found["value"]
+
+
 def _holds_more_values(raw: bytes, most: int) -> bool:
     """Whether parsing would make more values than that. Texts are left out only if with them it would be too much."""
     return _separators(raw) > most and _separators(_TEXT.sub(b"", raw)) > most

@@ -30,7 +30,7 @@ class RehearsedWebhookData:
     method: str
     url: str
     headers: Mapping[str, str]
-    body: Annotated[str | None, "The body as JSON text; null if the request has none."]
+    body: Annotated[str | None, "The body as the text of JSON or of a form; null if the request has none."]
 
     @classmethod
     def of(cls, request: WebhookRequest) -> "RehearsedWebhookData":

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from customers.api.path_ids import ADA, CUSTOMER_ID
 from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound, customer_by_id
@@ -111,11 +111,15 @@ class Webhook:
         "The headers set by the journey, without the signature. Values are hidden, but that of `Content-Type`. Empty "
         "if they cannot be decrypted at the moment.",
     ]
-    body: Annotated[str | None, "The body as JSON text; null if the request has none."]
+    body: Annotated[str | None, "The body as the text of JSON or of a form; null if the request has none."]
     state: Annotated[
         WebhookDelivery.State, "`waiting` while delivery is attempted; `dropped` if the enrollment ended first."
     ]
     result: Annotated[str | None, "The outcome, as text; null while delivery is attempted."]
+    kept: Annotated[
+        Mapping[str, Any] | None,
+        "What the step keeps of the last answer, by name; null if it keeps nothing, or delivery is attempted.",
+    ]
     waits_because: Annotated[
         str | None,
         "Why the next attempt waits, as text, such as `Left alone until 19:26:30 UTC after 10 failures in a row: "
@@ -139,6 +143,7 @@ class Webhook:
             headers=without_values(delivery.readable_headers),
             result=None if delivery.state in WebhookDelivery.UNDECIDED else delivery.result or None,
             waits_because=(waits.because if waits else "") or None,
+            kept=delivery.kept_answer,
             attempts_made=delivery.attempts,
             next_attempt_at=waits.next_attempt_at if waits else None,
             attempts=[filled(WebhookAttempt, attempt, error=attempt.error or None) for attempt in step.attempts],
@@ -299,6 +304,7 @@ _SENDING = EnrollmentStep(
         state=WebhookDelivery.State.WAITING,
         result=None,
         waits_because=None,
+        kept={"status": 200, "stock": 3},
         attempts_made=1,
         next_attempt_at=_at(19, 13, 2),
         attempts=[

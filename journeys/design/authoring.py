@@ -21,7 +21,7 @@ from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.guards import parse_guards
-from journeys.steps.definition import parse_steps
+from journeys.steps.definition import names_within, parse_steps
 from journeys.steps.exit_rules import parse_exit_rules
 from journeys.steps.secrets import SecretNeeded, steps_as_stored
 from journeys.steps.webhook_targets import Target
@@ -168,7 +168,7 @@ def refusals_of(
                 known=KnownInWorkspace(journey.workspace_id),
             ),
         ),
-        ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept)),
+        ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept, names=names_within(steps))),
         ("guards", lambda: parse_guards(journey.guards)),
     )
     for field, check in checks:

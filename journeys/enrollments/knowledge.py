@@ -12,6 +12,7 @@ from typing import Any
 
 from customers.conditions import CustomerFacts, Facts
 from engage.database.sql import Statement
+from journeys.enrollments.kept_answers import KEPT
 from journeys.steps.context import Occurrence, with_event
 from journeys.steps.events import Known
 
@@ -26,7 +27,7 @@ _EVENT = (
 # Laterals with a limit (docs/sql.md): each row is looked up by its key, whatever the planner expects.
 _OF_ENROLLMENTS = Statement(
     """
-SELECT asked.id, job.trigger_id, {customer}, {event}
+SELECT asked.id, job.trigger_id, {customer}, {event}, {kept}::text AS kept
 FROM unnest({enrollment_ids}::text[]) AS asked (id)
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = asked.id LIMIT 1) AS enrollment
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollmentjob known WHERE known.id = enrollment.job_id LIMIT 1) AS job
@@ -35,10 +36,12 @@ LEFT JOIN LATERAL (SELECT * FROM customers_event last WHERE last.id = enrollment
 """,
     customer=_CUSTOMER,
     event=_EVENT,
+    kept=KEPT.replace("{enrollment_id}", "asked.id"),
 )
 _OF_CUSTOMERS = Statement(
     """
-SELECT {customer}, NULL AS event_name FROM customers_customer customer WHERE id = ANY({customer_ids}::text[])
+SELECT {customer}, NULL AS event_name, NULL AS kept
+FROM customers_customer customer WHERE id = ANY({customer_ids}::text[])
 """,
     customer=_CUSTOMER,
 )
@@ -109,6 +112,11 @@ def _profile(text: str) -> dict[str, Any]:
 
 
 def _facts(row: Mapping[str, Any], payload: str, now: datetime) -> Facts:
-    known = Facts(customer=customer_facts(row, _profile(row["attributes"])), payload=parsed_payload(payload), now=now)
+    known = Facts(
+        customer=customer_facts(row, _profile(row["attributes"])),
+        payload=parsed_payload(payload),
+        kept=json.loads(row["kept"] or "{}"),
+        now=now,
+    )
     event = last_event(row)
     return known if event is None else with_event(known, event)

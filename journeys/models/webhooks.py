@@ -58,6 +58,9 @@ class WebhookDelivery(models.Model):
     due_at = models.DateTimeField(help_text="When the next attempt is due; of one that has ended, when it did.")
     again = models.BooleanField(default=False, help_text="Staff asked to send it again; that moves nobody.")
     held_for = models.CharField(max_length=OBJECT_ID_LENGTH, null=True, help_text="Its journey, while it is held.")  # noqa: DJ001
+    give_up_at = models.DateTimeField(null=True, help_text="No attempt begins later; unset: the ladder's end decides.")
+    answer_rules = models.JSONField(null=True, help_text="When an answer is ok, and what to keep of it.")
+    kept_answer = models.JSONField(null=True, help_text="What was kept of the last answer, for later steps.")
 
     class Meta:
         verbose_name_plural = "failures"  # the admin lists no others
@@ -85,6 +88,10 @@ class WebhookDelivery(models.Model):
                 fields=["due_at", "id"],
                 condition=Q(state="failed") | Q(state="waiting", attempts__gt=0),
                 name="delivery_failing",
+            ),
+            # Serves giving up what waits for too long.
+            models.Index(
+                fields=["give_up_at"], condition=Q(state="waiting", give_up_at__isnull=False), name="delivery_give_up"
             ),
             # Serves the release of those that were held with their journey.
             models.Index(fields=["held_for", "due_at"], condition=Q(state="held"), name="delivery_held"),

@@ -19,7 +19,7 @@
 
 from journeys.rendering.escaping import escaped
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed
-from journeys.rendering.names import NAMES, Names, names_in_words
+from journeys.rendering.names import NAMES, Names, may_have_a_value, names_in_words
 from journeys.rendering.paths import ValuePath, parse_path
 from journeys.rendering.rendering import Rendering
 from journeys.rendering.template import Template, is_template, parse_template, parse_url_template
@@ -34,6 +34,7 @@ __all__ = [
     "ValuePath",
     "escaped",
     "is_template",
+    "may_have_a_value",
     "names_in_words",
     "parse_path",
     "parse_template",

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from customers.conditions import Condition, Facts, Root, evaluate, findings_of, in_words, values_that_decide
+from customers.conditions import Condition, Facts, evaluate, findings_of, in_words, values_that_decide
 from engage.json.documents import Part, Reading
+from journeys.steps.conditions import read_condition
 from journeys.steps.context import StepContext
-from journeys.steps.events import read_condition
 from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
@@ -82,6 +82,6 @@ def _read_cases(step: WrittenStep, part: Part) -> tuple[Case, ...]:
 def _read_case(step: WrittenStep, part: Part) -> Case:
     with Reading() as read:
         fields = part.fields(required=["if", "next"], reading=read)
-        condition = read(lambda: read_condition(fields["if"], roots=list(Root), stored=step.stored))
+        condition = read(lambda: read_condition(fields["if"], stored=step.stored, names=step.names))
         target = read(lambda: step.target(fields["next"]))
     return Case(condition=condition, next=target)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -65,6 +65,7 @@ class StepContext:
     `now` is aware and in UTC. `event` is what last started or moved the enrollment. `chain` counts the events by which
     journeys led here; it is 0 for an API call. `early` is for the wait that begins next: the event that ends it as it
     begins. The wait takes it for `event`. `waits_until` is when the wait for a condition that has begun gives up.
+    `kept` is what steps kept of their latest answers, by their ids.
     """
 
     journey_id: str
@@ -78,15 +79,17 @@ class StepContext:
     early: EarlyEvent | None = None
     waits_until: datetime | None = None
     surroundings: Surroundings = NOTHING
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
     def facts(self) -> Facts:
         """What conditions may refer to."""
         if self.event is None:
-            return Facts(customer=self.customer, now=self.now, payload=self.payload)
+            return Facts(customer=self.customer, now=self.now, payload=self.payload, kept=self.kept)
         return Facts(
             customer=self.customer,
             now=self.now,
             payload=self.payload,
+            kept=self.kept,
             event_name=self.event.name,
             event_properties=self.event.properties,
             event_message=self.event.message,
@@ -107,6 +110,7 @@ class StepContext:
             "enrollment": {"id": self.enrollment_id},
             "now": _written(self.now),
             "vars": self.surroundings.variables,
+            "steps": self.kept,
         }
 
 

@@ -27,6 +27,7 @@ class Course:
     exit_rules: ExitRules = field(default_factory=ExitRules)
     reads_variables: bool = False
     connections: frozenset[str] = frozenset()  # by their keys
+    reads_answers: bool = False  # what its steps keep of them
 
     @property
     def first(self) -> str | None:
@@ -41,6 +42,7 @@ def parse_course(steps: object, exit_on: object) -> Course:
         steps={step.id: step for step in parsed},
         exit_rules=parse_exit_rules(exit_on, stored=True),
         reads_variables="vars" in repr(steps),  # or a step speaks of them
+        reads_answers="steps" in repr([steps, exit_on]),  # as above
         connections=frozenset(step.connection for step in parsed if isinstance(step, SendStep)),
     )
 

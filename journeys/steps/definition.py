@@ -11,6 +11,7 @@ from functools import partial
 from graphlib import CycleError, TopologicalSorter
 
 from engage.json.documents import Part, Reading
+from journeys.rendering import NAMES, Names
 from journeys.steps.branch import Branch
 from journeys.steps.delay import Delay
 from journeys.steps.exit import Exit
@@ -65,13 +66,26 @@ def parse_steps(
     parts = Part(value, "steps", InvalidSteps).items(at_most=MAX_STEPS)
     with Reading() as read:
         ids = _ids(parts, read)
-        written = partial(WrittenStep, ids=ids, stored=stored, require_callable=require_callable, known=known)
+        names = NAMES if stored else names_within(value)
+        written = partial(
+            WrittenStep, ids=ids, names=names, stored=stored, require_callable=require_callable, known=known
+        )
         steps = [
             read(partial(_parse, written(part=part, id=step_id, following=following)))
             for part, step_id, following in zip(parts, ids, [*ids[1:], None], strict=False)
         ]
         read(lambda: _refuse_loops_without_a_wait(parts, steps))
     return tuple(steps)
+
+
+def names_within(steps: object) -> Names:
+    """The names that templates and conditions of a journey with these steps, as they are written, may begin with."""
+    kept: dict[str, Names | None] = {}
+    for step in steps if isinstance(steps, list) else ():
+        kind = _BY_TYPE.get(str(step.get("type"))) if isinstance(step, dict) else None
+        if kind is not None and (names := kind.kept_names(step)) != {}:
+            kept[str(step.get("id"))] = names
+    return {**NAMES, "steps": kept} if kept else NAMES
 
 
 def _ids(parts: list[Part], read: Reading) -> list[str]:

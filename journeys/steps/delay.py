@@ -9,9 +9,10 @@ from datetime import UTC, datetime, time, timedelta
 from typing import ClassVar, Literal, Self
 
 from engage.json.documents import Part, Reading
-from engage.json.durations import LONGEST, InvalidDuration, duration_in_words, parse_duration, parse_offset
+from engage.json.durations import LONGEST, InvalidDuration, duration_in_words, parse_offset
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
+from journeys.steps.durations import LEAST_WAIT, read_duration
 from journeys.steps.kinds import EXITED, Kind, Way, way
 from journeys.steps.moments import Zone, parse_moment, read_zone
 from journeys.steps.results import Ended, GoTo, Resumption, StepFailed, StepResult, Wait, in_words, step_record
@@ -19,7 +20,6 @@ from journeys.steps.templated import TemplatedText, read_text, render_text
 from journeys.steps.times_of_day import InvalidTime, next_time, parse_time
 from journeys.steps.written import WrittenStep
 
-LEAST_WAIT = timedelta(seconds=1)
 _LONGEST_TEXT = 100
 _DAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
 
@@ -223,14 +223,6 @@ def _read_moment(step: WrittenStep, part: Part) -> str | TemplatedText:
     if isinstance(text, str) and parse_moment(text.strip(), UTC) is None:
         part.refuse("must be a time in ISO 8601 such as 2026-11-20T19:08:00Z, or a template that gives one.")
     return text
-
-
-def read_duration(part: Part) -> timedelta:
-    """The ISO 8601 duration in this part. Refuses anything else."""
-    try:
-        return parse_duration(part.text(at_most=_LONGEST_TEXT))
-    except InvalidDuration as invalid:
-        part.refuse(str(invalid))
 
 
 def read_offset(part: Part) -> timedelta:

@@ -3,7 +3,7 @@
 Anybody can send an app's id, so what matters can be left to what servers and journeys say: `"fromBridge": false`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -13,7 +13,6 @@ from customers.conditions import (
     Condition,
     CustomerFacts,
     Facts,
-    InvalidCondition,
     Root,
     evaluate,
     in_words,
@@ -22,6 +21,8 @@ from customers.conditions import (
 )
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.json.documents import Part, Reading
+from journeys.rendering import Names
+from journeys.steps.conditions import read_condition
 from journeys.steps.context import Occurrence, with_event
 
 # What an enrollment knows, put together when a pattern asks: parsed, profiles take ten times the memory of their texts.
@@ -78,24 +79,13 @@ def stored_pattern(*, name: str, where: Any, from_bridge: bool) -> EventPattern:
     return EventPattern(name=name, where=condition, from_bridge=from_bridge)
 
 
-def read_pattern(fields: Mapping[str, Part], *, stored: bool) -> EventPattern:
+def read_pattern(fields: Mapping[str, Part], *, stored: bool, names: Names) -> EventPattern:
     """The pattern in the fields `event`, `where` (absent or null: every event of the name) and `fromBridge` (true)."""
     where, from_bridge = fields.get("where"), fields.get("fromBridge")
     with Reading() as read:
         name = read(lambda: fields["event"].text(at_most=MAX_EVENT_NAME_LENGTH))
         condition = read(
-            lambda: None if where is None or where.is_null else read_condition(where, roots=list(Root), stored=stored)
+            lambda: None if where is None or where.is_null else read_condition(where, stored=stored, names=names)
         )
         counts = read(lambda: from_bridge is None or from_bridge.is_null or from_bridge.flag())
     return EventPattern(name=name, where=condition, from_bridge=counts)
-
-
-def read_condition(part: Part, *, roots: Collection[Root], stored: bool) -> Condition:
-    """The condition in this part, which may be `stored` (see `parse_condition`).
-
-    Refuses an invalid one with the document's own refusal.
-    """
-    try:
-        return parse_condition(part.value, roots=roots, place=part.place, stored=stored)
-    except InvalidCondition as invalid:
-        part.refuse_for(invalid)

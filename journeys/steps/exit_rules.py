@@ -8,11 +8,13 @@ step.
 from dataclasses import dataclass
 from functools import cached_property
 
-from customers.conditions import Condition, Facts, Root, evaluate
+from customers.conditions import Condition, Facts, evaluate
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
+from journeys.rendering import NAMES, Names
+from journeys.steps.conditions import read_condition
 from journeys.steps.context import Occurrence
-from journeys.steps.events import EventPattern, Known, read_condition, read_pattern
+from journeys.steps.events import EventPattern, Known, read_pattern
 
 MAX_RULES = 20
 
@@ -54,8 +56,10 @@ def ended_by(event_name: str) -> str:
     return f"The event {event_name!r} ends the journey."
 
 
-def parse_exit_rules(value: object, *, stored: bool = False) -> ExitRules:
+def parse_exit_rules(value: object, *, stored: bool = False, names: Names = NAMES) -> ExitRules:
     """Parses the rules; null means none. `stored` ones need not keep to rules that came later.
+
+    `names` has what the journey's steps keep.
 
     Raises InvalidExitRules, whose message names the place.
     """
@@ -63,19 +67,19 @@ def parse_exit_rules(value: object, *, stored: bool = False) -> ExitRules:
         return ExitRules()
     with Reading() as reading:
         parts = Part(value, "exitOn", InvalidExitRules).items(at_most=MAX_RULES)
-        rules = reading.each(parts, lambda rule: _read(rule, stored=stored))
+        rules = reading.each(parts, lambda rule: _read(rule, stored=stored, names=names))
     return ExitRules(
         events=tuple(rule for rule in rules if isinstance(rule, EventPattern)),
         conditions=tuple(rule for rule in rules if not isinstance(rule, EventPattern)),
     )
 
 
-def _read(part: Part, *, stored: bool) -> EventPattern | Condition:
-    names = part.members().keys()
-    if "if" in names:
-        return read_condition(part.fields(required=["if"])["if"], roots=list(Root), stored=stored)
-    if "event" not in names:
+def _read(part: Part, *, stored: bool, names: Names) -> EventPattern | Condition:
+    members = part.members().keys()
+    if "if" in members:
+        return read_condition(part.fields(required=["if"])["if"], stored=stored, names=names)
+    if "event" not in members:
         part.refuse("must hold event, or if.")
     with Reading() as reading:
         fields = part.fields(required=["event"], optional=["where", "fromBridge"], reading=reading)
-        return reading(lambda: read_pattern(fields, stored=stored))
+        return reading(lambda: read_pattern(fields, stored=stored, names=names))

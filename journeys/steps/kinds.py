@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
+from journeys.rendering import Names
 from journeys.steps.events import EventPattern
 from journeys.steps.written import WrittenStep
 
@@ -38,6 +39,11 @@ class Kind(ABC):
     @abstractmethod
     def parse(cls, step: WrittenStep) -> Self:
         """The step as it is written. Raises InvalidSteps."""
+
+    @classmethod
+    def kept_names(cls, step: Mapping[str, Any]) -> Names | None:
+        """What later steps know of the step, as it is written, as `steps.<id>.<name>`; None: any name."""
+        return {}
 
     @property
     @abstractmethod

@@ -4,11 +4,12 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from customers.conditions import Facts, Field, Root
+from customers.conditions import ENROLLED, Facts, Field
 from customers.conditions.evaluate import value_of
 from customers.conditions.fields import parse_field
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
 from engage.json.documents import Part, Reading
+from journeys.steps.conditions import refuse_unkept
 from journeys.steps.times_of_day import InvalidTime, parse_timezone
 from journeys.steps.written import WrittenStep
 
@@ -49,9 +50,16 @@ def read_zone(step: WrittenStep, part: Part) -> Zone:
         return _fixed(step, part)
     with Reading() as read:
         fields = part.fields(required=["from", "else"], reading=read)
-        of = read(lambda: parse_field(fields["from"], roots=list(Root)))
+        of = read(lambda: _read_field(step, fields["from"]))
         otherwise = read(lambda: _fixed(step, fields["else"]))
     return Zone(zone=otherwise.zone, of=of)
+
+
+def _read_field(step: WrittenStep, part: Part) -> Field:
+    field = parse_field(part, roots=ENROLLED)
+    if not step.stored:
+        refuse_unkept(part, field, step.names)
+    return field
 
 
 def _fixed(step: WrittenStep, part: Part) -> Zone:

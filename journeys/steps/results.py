@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 State = Literal["done", "waiting", "failed", "skipped"]
@@ -31,8 +31,9 @@ class AlreadyHappened:
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookRequest:
-    """A rendered webhook to be sent to `host` (which includes the port); `body` is JSON text.
+    """A rendered webhook to be sent to `host` (which includes the port); `body` is the text of JSON or of a form.
 
+    `answer_rules` are what is made of its answer, as JSON; no attempt begins later than `give_up_after` from its start.
     If it is sent by a connection, that has the circuit. `secret_url` is called in place of `url`, which is shown.
     """
 
@@ -41,6 +42,8 @@ class WebhookRequest:
     host: str
     headers: Mapping[str, str]
     body: str | None
+    answer_rules: Mapping[str, Any] | None = None
+    give_up_after: timedelta | None = None
     connection_id: str | None = None
     secret_url: str | None = field(default=None, repr=False)
 

@@ -5,6 +5,7 @@
 without a value makes the step `skipped`, and the walk goes on.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -47,6 +48,10 @@ class SendStep(SendingStep):
     @property
     def label(self) -> str:
         return f"by {self.connection}"
+
+    @classmethod
+    def kept_names(cls, step: Mapping[str, Any]) -> None:
+        """Any: the connection says what it keeps, and may say something else tomorrow."""
 
     def rendered(self, context: StepContext, rendering: Rendering) -> WebhookRequest:
         provider = context.surroundings.providers.get(self.connection)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, Self
 
-from engage.json.documents import Part, Reading
+from engage.json.documents import Reading
 from engage.json.durations import duration_in_words
 from journeys.steps.context import StepContext
-from journeys.steps.delay import LEAST_WAIT, read_duration
+from journeys.steps.durations import read_timeout
 from journeys.steps.events import EventPattern, read_pattern
 from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import (
@@ -106,15 +106,7 @@ class WaitForEvent(Kind):
                 required=["event", "timeout"], optional=["where", "fromBridge", "onEvent", "onTimeout"], reading=read
             )
             timeout = read(lambda: read_timeout(fields["timeout"]))
-            pattern = read(lambda: read_pattern(fields, stored=step.stored))
+            pattern = read(lambda: read_pattern(fields, stored=step.stored, names=step.names))
             on_event = read(lambda: step.target_in(fields, "onEvent"))
             on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
         return cls(id=step.id, pattern=pattern, timeout=timeout, on_event=on_event, on_timeout=on_timeout)
-
-
-def read_timeout(part: Part) -> timedelta:
-    """The duration in this part, of at least a second. Refuses anything else."""
-    timeout = read_duration(part)
-    if timeout < LEAST_WAIT:
-        part.refuse("must be at least a second (PT1S).")
-    return timeout

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
-from customers.conditions import Condition, Facts, Root, evaluate, findings_of, in_words, values_that_decide
+from customers.conditions import Condition, Facts, evaluate, findings_of, in_words, values_that_decide
 from customers.conditions.changes import next_change
 from engage.json.documents import Reading
 from engage.json.durations import duration_in_words
+from journeys.steps.conditions import read_condition
 from journeys.steps.context import StepContext
-from journeys.steps.events import read_condition
+from journeys.steps.durations import read_timeout
 from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import AwaitChange, GoTo, Heard, Resumption, StepResult, TimedOut, going_on, step_record
 from journeys.steps.results import in_words as moment_in_words
-from journeys.steps.wait_for_event import read_timeout
 from journeys.steps.written import WrittenStep
 
 
@@ -101,7 +101,7 @@ class WaitUntil(Kind):
         with Reading() as read:
             fields = step.fields(required=["if", "timeout"], optional=["onTrue", "onTimeout"], reading=read)
             timeout = read(lambda: read_timeout(fields["timeout"]))
-            condition = read(lambda: read_condition(fields["if"], roots=list(Root), stored=step.stored))
+            condition = read(lambda: read_condition(fields["if"], stored=step.stored, names=step.names))
             on_true = read(lambda: step.target_in(fields, "onTrue"))
             on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
         return cls(id=step.id, condition=condition, timeout=timeout, on_true=on_true, on_timeout=on_timeout)

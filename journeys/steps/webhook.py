@@ -5,11 +5,13 @@
 is rendered here (request.py), and its result decides where the walk goes on; the caller sends it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from engage.json.documents import Reading
-from journeys.rendering import Rendering
+from journeys.rendering import Names, Rendering
+from journeys.steps.answer_rules import STATUS
 from journeys.steps.context import StepContext
 from journeys.steps.request import OPTIONAL, RequestTemplate, read_request
 from journeys.steps.results import WebhookRequest
@@ -24,7 +26,8 @@ class Webhook(SendingStep):
     type: ClassVar = "webhook"
     called: ClassVar = "webhook"
     does: ClassVar = (
-        "Sends a signed request. Only url is needed; method is POST, and onFailure continue, where they are left out."
+        "Sends a signed request. Only url is needed; method is POST, and onFailure continue, where they are left out. "
+        "A form stands in place of body. ok says when an answer is well, and keep what of it later steps read."
     )
     examples: ClassVar = (
         {
@@ -35,6 +38,15 @@ class Webhook(SendingStep):
             "body": {"to": "{{ customer.email }}", "seats": {"$value": "customer.seats"}},
             "onFailure": "exit",
         },
+        {
+            "id": "stock",
+            "url": "https://shop.example/stock",
+            "auth": {"bearer": "secret"},
+            "form": {"item": "{{ api.payload.item }}", "tags": {"$value": "customer.tags"}},
+            "ok": {"field": "answer.status", "op": "eq", "value": 200},
+            "keep": {"left": "items[0].left"},
+            "giveUpAfter": "PT10M",
+        },
     )
 
     request: RequestTemplate
@@ -42,6 +54,11 @@ class Webhook(SendingStep):
     @property
     def label(self) -> str:
         return self.request.label
+
+    @classmethod
+    def kept_names(cls, step: Mapping[str, Any]) -> Names:
+        keep = step.get("keep")
+        return dict.fromkeys([*keep, STATUS]) if isinstance(keep, dict) else {}
 
     def rendered(self, context: StepContext, rendering: Rendering) -> WebhookRequest:
         return self.request.render(rendering)

@@ -17,6 +17,7 @@ from journeys.connections.surroundings import surroundings_of
 from journeys.cut_off import flush_pending, record_after_cut
 from journeys.due import Due
 from journeys.enrollments.early_events import Listener, earliest_events
+from journeys.enrollments.kept_answers import kept_by
 from journeys.enrollments.locks import lock_customers_of
 from journeys.enrollments.revisions import Courses, courses_of
 from journeys.enrollments.transitions import (
@@ -188,6 +189,7 @@ def _walk_all(positions: Sequence[Position]) -> _Batch:
     """Walks as many as there is time for, in their order: at least one."""
     batch = _Batch()
     courses = courses_of({position.revision_id for position in positions})
+    _know_what_was_kept(positions, courses)
     early = earliest_events(_listeners(positions, courses))
     surroundings = surroundings_of(_readable(positions, courses))
     until, at_latest, length = time.thread_time() + _BATCH_SECONDS, time.monotonic() + _LONGEST_BATCH_SECONDS, 0
@@ -229,6 +231,18 @@ def _readable(positions: Sequence[Position], courses: Courses) -> Iterator[tuple
     for workspace_id, revision_id in {(position.workspace_id, position.revision_id) for position in positions}:
         with suppress(Exception):  # as above
             yield workspace_id, courses.of(revision_id)
+
+
+def _know_what_was_kept(positions: Sequence[Position], courses: Courses) -> None:
+    """Reads what steps kept of answers, if any may have."""
+    keeping = []
+    for position in positions:
+        with suppress(Exception):  # as above
+            if position.steps_begun and courses.of(position.revision_id).reads_answers:
+                keeping.append(position)
+    kept = kept_by([position.claimed.id for position in keeping])
+    for position in keeping:
+        position.kept = kept.get(position.claimed.id, {})
 
 
 def _length(record: StepRecord) -> int:

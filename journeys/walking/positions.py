@@ -5,7 +5,7 @@ and those of a whole batch could be gigabytes.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -30,7 +30,8 @@ class Position:
     """The current state of a claimed enrollment. `event_id` is the event that last started or moved it.
 
     Events with a higher serial than `came_with` came after what brought it to its step: after that event, or at the
-    first step after the call that queued its job. None if that is not known.
+    first step after the call that queued its job. None if that is not known. `kept` is what its steps kept of answers,
+    once that has been asked for.
     """
 
     claimed: ClaimedEnrollment
@@ -49,6 +50,7 @@ class Position:
     now: datetime
     _row: dict[str, Any] = field(repr=False)
     _payload: str = field(repr=False)
+    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def context(self, *, early: EarlyEvent | None = None, surroundings: Surroundings = NOTHING) -> StepContext:
         """What its steps may refer to, built by each call; to be dropped after the walk.
@@ -68,6 +70,7 @@ class Position:
             early=early,
             waits_until=row["watches_until"],
             surroundings=surroundings,
+            kept=self.kept,
         )
 
     def listener(self, course: Course) -> Listener | None:

@@ -184,15 +184,18 @@ def _insert_runs(entries: Iterable[_NewRun]) -> None:
 _INSERT_DELIVERIES = Statement(
     """
 INSERT INTO journeys_webhookdelivery
-    (workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body,
+    (workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules, give_up_at,
      state, result, attempts, due_at, again)
-SELECT request.*, 'waiting', '', 0, now(), false FROM {requests}
+SELECT workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules,
+       now() + seconds * interval '1 second', 'waiting', '', 0, now(), false
+FROM {requests}
 """,
     requests=Rows(
         "request",
         {
             "workspace_id": "text", "enrollment_id": "text", "ordinal": "int", "source": "text", "host": "text",
-            "method": "text", "url": "text", "headers": "jsonb", "body": "text",
+            "method": "text", "url": "text", "headers": "jsonb", "body": "text", "answer_rules": "jsonb",
+            "seconds": "float",
         },
     ),
 )  # fmt: skip
@@ -212,6 +215,8 @@ def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> No
                     request.url,
                     json.dumps(stored_headers(_headers(request))),
                     request.body,
+                    None if request.answer_rules is None else json.dumps(request.answer_rules),
+                    None if request.give_up_after is None else request.give_up_after.total_seconds(),
                 )
                 for entry, request in requests
             ]

@@ -4,7 +4,8 @@
    makes a failed one due again.
 2. claims.py: a committed claim of what is due, as far as hosts have room (host_slots.py) and are well (circuits.py).
 3. client.py: one request, to a public address (addresses.py), in a bounded time (deadlines.py).
-4. outcomes.py, schedule.py: what came of it, and what follows: delivered, tried again and when, or failed for good.
+4. outcomes.py, answers.py, schedule.py: what came of it, what its step makes of the answer, and what follows:
+   delivered, tried again and when, or failed for good; giving_up.py: what is too late to be tried.
 5. results.py: attempts, ends and circuits of many deliveries, in one transaction.
 6. waiting.py: what webhooks wait for, and what is left alone, in words; sources.py: what has a circuit of its own;
    failures.py: those that failed.

@@ -8,18 +8,26 @@
    shows that a source which is left alone still fails does not count for its host. Any answer that is well deletes the
    row. Its sources probe it in turn.
 
+3. A receiver that asks for nothing more (`webhook-delivery: disable`) opens the circuit of the source for good: until
+   staff have it tried again, which lets one request through as after any other failure. It says nothing of the host.
+
 If nobody calls a host any more, rows stay until `prune` deletes them.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from engage.database.sql import Rows, Statement
 
 FAILURES = 10
 SOURCES = 3
 SECONDS_OPEN = 30
+# How long a circuit is open that a receiver asked for; `journeys_next_attempt` knows it as well.
+DISABLED_UNTIL = datetime(9999, 1, 1, tzinfo=UTC)
+DISABLED = "Its receiver asked for nothing more (webhook-delivery: disable). It is sent again once staff have it tried."
+_DISABLED = f"'{DISABLED_UNTIL.isoformat()}'::timestamptz"
 _HOSTS = {"workspace_id": "text", "host": "text"}
 _CIRCUITS = {**_HOSTS, "source": "text"}
 
@@ -28,7 +36,8 @@ _CIRCUITS = {**_HOSTS, "source": "text"}
 class Attempted:
     """What an attempt reveals about its host and its source.
 
-    `probes_host` and `probes_source`: it was the one request that an open circuit let through. `failure` is in words.
+    `probes_host` and `probes_source`: it was the one request that an open circuit let through. `disables`: the receiver
+    asked for nothing more of this source. `failure` is in words.
     """
 
     workspace_id: str
@@ -38,6 +47,7 @@ class Attempted:
     connected: bool = True
     probes_host: bool = False
     probes_source: bool = False
+    disables: bool = False
     failure: str = ""
 
     @property
@@ -96,7 +106,7 @@ WITH healthy AS MATERIALIZED (
         SELECT circuit.id FROM healthy CROSS JOIN LATERAL (
             SELECT id FROM journeys_webhookcircuit known
             WHERE known.workspace_id = healthy.workspace_id AND known.host = healthy.host
-              AND known.source = healthy.source
+              AND known.source = healthy.source AND known.open_until IS DISTINCT FROM {disabled}
             LIMIT 1 FOR UPDATE SKIP LOCKED
         ) AS circuit
     ))
@@ -110,6 +120,7 @@ DELETE FROM journeys_webhookhost WHERE id = ANY(ARRAY(
 ))
 """,
     circuits=Rows("noted", _CIRCUITS),
+    disabled=_DISABLED,
 )
 
 _COUNT = Statement(
@@ -185,8 +196,11 @@ def note_attempts(attempts: Sequence[Attempted]) -> None:
     """Updates the circuits from attempts in the order in which they ended, within the caller's transaction."""
     circuits: dict[tuple[str, str, str], _Streak] = {}
     hosts: dict[tuple[str, str], _Streak] = {}
+    disabled = sorted({attempt.circuit_key for attempt in attempts if attempt.disables})
     for attempt in attempts:
         host, circuit = attempt.host_key, attempt.circuit_key
+        if attempt.disables:
+            continue
         if attempt.healthy:
             circuits[circuit], hosts[host] = _Streak(healthy=True), _Streak(healthy=True)
             continue
@@ -195,8 +209,8 @@ def note_attempts(attempts: Sequence[Attempted]) -> None:
         if attempt.counts_for_host:
             counted.fail(attempt, probe=attempt.probes_host)
     failing = sorted((*key, one.failures, one.last) for key, one in circuits.items() if one.failures)
-    if failing or any(attempt.probes_host or attempt.probes_source for attempt in attempts):
-        _LOCK.execute(hosts=list(hosts))
+    if failing or disabled or any(attempt.probes_host or attempt.probes_source for attempt in attempts):
+        _LOCK.execute(hosts=sorted({attempt.host_key for attempt in attempts}))
     if healthy := sorted(key for key, one in circuits.items() if one.healthy):
         _CLOSE.execute(circuits=healthy)
     if failing:
@@ -205,7 +219,25 @@ def note_attempts(attempts: Sequence[Attempted]) -> None:
     probed = sorted(key for key, one in hosts.items() if one.probe_failed)
     if probing or probed:
         _OPEN_ANEW.execute(circuits=probing, hosts=probed, seconds=SECONDS_OPEN)
+    if disabled:
+        _DISABLE.execute(circuits=disabled, why=DISABLED)
 
+
+_DISABLE = Statement(
+    """
+INSERT INTO journeys_webhookcircuit AS circuit
+    (workspace_id, host, source, failures, failing_since, open_until, last_failure)
+SELECT noted.workspace_id, host, source, 0, now(), {disabled}, {why}
+FROM {circuits}
+JOIN engage_workspace workspace ON workspace.id = noted.workspace_id
+WHERE source <> ''
+ORDER BY noted.workspace_id, host, source
+ON CONFLICT (workspace_id, host, source) DO UPDATE
+SET open_until = excluded.open_until, last_failure = excluded.last_failure
+""",
+    circuits=Rows("noted", _CIRCUITS),
+    disabled=_DISABLED,
+)
 
 _TRY_NOW = Statement("""
 WITH of_sources AS (

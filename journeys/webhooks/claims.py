@@ -19,6 +19,7 @@
 """
 
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,6 +60,8 @@ class ClaimedDelivery:
     body: str | None = field(repr=False)
     number: int
     again: bool
+    give_up_at: datetime | None
+    answer_rules: str | None = field(repr=False)
     probes_host: bool
     probes_source: bool
     secrets: tuple[str, ...] = field(repr=False)
@@ -75,6 +78,11 @@ class ClaimedDelivery:
     def may_begin(self) -> bool:
         """Whether nothing can have been held since that this does not know of, and that was answered."""
         return time.monotonic() - self.asked < BEGIN_SECONDS
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is given up; less than 0 if it is too late for an attempt."""
+        return math.inf if self.give_up_at is None else (self.give_up_at - self.now()).total_seconds()
 
     def now(self) -> datetime:
         """The time by the database's clock: when the delivery was claimed, plus the seconds since."""
@@ -316,7 +324,8 @@ claimed AS (
     FROM taken WHERE delivery.id = ANY(ARRAY[taken.id])
     RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host,
         delivery.source, delivery.method, delivery.url, delivery.headers, delivery.body,
-        delivery.attempts + 1 AS number, delivery.again, delivery.due_at::text AS leased_until,
+        delivery.attempts + 1 AS number, delivery.again, delivery.give_up_at,
+        delivery.answer_rules::text AS answer_rules, delivery.due_at::text AS leased_until,
         taken.probe_id IS NOT NULL AS probes_host, taken.source_probe_id IS NOT NULL AS probes_source,
         ARRAY(
             SELECT secret FROM journeys_webhooksecret secret

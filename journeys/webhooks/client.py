@@ -56,11 +56,12 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class _Reply:
-    """What came back, as in Outcome; `body` is its first bytes."""
+    """What came back, as in Outcome."""
 
     status: int | None = None
-    retry_after: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    whole: bool = True
     error: str = ""
     refused: bool = False
     connected: bool = True
@@ -97,7 +98,9 @@ class Client:
             status=reply.status,
             answer=_recordable(reply.body),
             error=reply.error,
-            retry_after=reply.retry_after,
+            headers=reply.headers,
+            body=reply.body,
+            whole=reply.whole,
             refused=reply.refused,
             connected=reply.connected,
         )
@@ -117,8 +120,9 @@ class Client:
             timed = TimedSocket(ready, deadline=deadline, most=self.limits.raw)
             with closing(_converse(timed, target, request)) as response:
                 body, error = self._read(response)
-                retry_after = response.getheader("Retry-After")
-                return _Reply(status=response.status, retry_after=retry_after, body=body, error=error)
+                whole = not error and (len(body) < self.limits.answer or response.isclosed())
+                headers = _by_name(response.getheaders())
+                return _Reply(status=response.status, headers=headers, body=body, whole=whole, error=error)
 
     def _connect(self, endpoints: Sequence[Endpoint], deadline: Deadline) -> socket.socket:
         failure: Exception = _NotConnected()
@@ -223,6 +227,14 @@ def _headers(target: Target, request: Request) -> dict[str, str]:
     if not any(name.lower() == "user-agent" for name in theirs):
         ours["User-Agent"] = "Engage"
     return ours | theirs
+
+
+def _by_name(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """By their names in lower case; one that came twice has both values."""
+    found: dict[str, str] = {}
+    for name, value in headers:
+        found[name.lower()] = f"{found[name.lower()]}, {value}" if name.lower() in found else value
+    return found
 
 
 def _recordable(answer: bytes) -> str:

@@ -49,7 +49,7 @@ def resend(deliveries: QuerySet[WebhookDelivery]) -> Sequence[int]:
     """
     ready = deliveries.filter(~unread(), state=WebhookDelivery.State.FAILED).order_by("pk")
     ids = list(ready.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
-    again = {"state": WebhookDelivery.State.WAITING, "result": "", "again": True, "due_at": Now()}
+    again = {"state": WebhookDelivery.State.WAITING, "result": "", "again": True, "due_at": Now(), "give_up_at": None}
     WebhookDelivery.objects.filter(pk__in=ids).update(**again)
     return ids
 

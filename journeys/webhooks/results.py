@@ -17,13 +17,16 @@ from typing import Any
 
 from customers.identity.locks import CustomersMoved, undisturbed
 from engage.database.sql import Rows, Statement
+from engage.json.compact import unicode_json
 from journeys.due import Due
 from journeys.enrollments.transitions import MOVE_ANSWERED
 from journeys.steering.guards import note_results
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import ClaimedDelivery
-from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.outcomes import DISABLE, Outcome
 from journeys.webhooks.schedule import DeliveryVerdict, NextState, in_words, is_transient
+
+TOO_LATE = "Given up: its turn came later than its step says (giveUpAfter)."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +39,15 @@ class AttemptResult:
 
     @property
     def healthy(self) -> bool:
-        return not is_transient(self.outcome)
+        return self.verdict.next_state is NextState.DELIVERED or not is_transient(self.outcome)
 
     @property
     def tells_of_its_host(self) -> bool:
-        """A refused address says nothing. But a refused probe closes its circuit: the others will be refused, too."""
-        return self.claimed.probe or not self.outcome.refused
+        """A refused address says nothing. But a refused probe closes its circuit: the others will be refused, too.
+
+        One that was given up says nothing, either: it was not tried.
+        """
+        return (self.claimed.probe or not self.outcome.refused) and self.outcome.error != TOO_LATE
 
     @property
     def attempted(self) -> Attempted:
@@ -53,8 +59,16 @@ class AttemptResult:
             connected=self.outcome.connected,
             probes_host=self.claimed.probes_host,
             probes_source=self.claimed.probes_source,
+            disables=self.outcome.directive == DISABLE,
             failure="" if self.healthy else in_words(self.outcome),
         )
+
+
+def given_up(claimed: ClaimedDelivery) -> AttemptResult:
+    """The end of a delivery that was too late to be tried (again)."""
+    outcome = Outcome(at=claimed.now(), milliseconds=0, error=TOO_LATE, refused=True)
+    verdict = DeliveryVerdict(next_state=NextState.FAILED, reason=TOO_LATE)
+    return AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +154,7 @@ WITH known AS MATERIALIZED (
         attempts = known.number,
         state = CASE WHEN waited THEN known.state ELSE delivery.state END,
         result = CASE WHEN waited THEN known.reason ELSE delivery.result END,
+        kept_answer = CASE WHEN waited THEN known.kept_answer ELSE delivery.kept_answer END,
         due_at = CASE WHEN waited THEN now() + known.seconds * interval '1 second' ELSE delivery.due_at END
     FROM known WHERE delivery.id = ANY(ARRAY[known.id])
 ), answered AS (
@@ -168,7 +183,7 @@ SELECT ARRAY(SELECT id FROM known) AS ids, (SELECT count(*) FROM moved) AS moved
         "result",
         {
             "id": "bigint", "number": "int", "state": "text", "seconds": "float", "reason": "text", "at": "timestamptz",
-            "milliseconds": "int", "status": "int", "answer": "text", "error": "text",
+            "milliseconds": "int", "status": "int", "answer": "text", "error": "text", "kept_answer": "jsonb",
         },
     ),
 )  # fmt: skip
@@ -202,4 +217,5 @@ def _row(claimed: ClaimedDelivery, verdict: DeliveryVerdict, outcome: Outcome) -
         outcome.status,
         outcome.answer,
         outcome.error,
+        None if verdict.kept is None else unicode_json(verdict.kept),
     )

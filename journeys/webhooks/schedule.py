@@ -1,13 +1,17 @@
 """What follows from an attempt: delivered, retried after a wait, or failed for good."""
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from http import HTTPStatus
+from typing import Any
 
 from engage.plurals import counted
+from journeys.webhooks.answers import AnswerRead
 from journeys.webhooks.outcomes import Outcome
 
 _MINUTE, _HOUR = 60.0, 3600.0
@@ -28,32 +32,58 @@ class NextState(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class DeliveryVerdict:
-    """`reason` is the delivery's result in words, empty before a retry; `seconds` is the wait before the retry."""
+    """`reason` is the delivery's result in words, empty before a retry; `seconds` is the wait before the retry.
+
+    `kept` is what is kept of the answer; None before a retry, and where nothing is to be kept.
+    """
 
     next_state: NextState
     reason: str = ""
     seconds: float = 0.0
+    kept: Mapping[str, Any] | None = None
 
 
-def judge(outcome: Outcome, *, number: int, once: bool, chance: float) -> DeliveryVerdict:
+def judge(
+    outcome: Outcome, *, number: int, once: bool, chance: float, read: AnswerRead | None = None, left: float = math.inf
+) -> DeliveryVerdict:
     """The verdict on attempt `number` (from 1). `once`: no retry follows. `chance`, from -1 to 1, is for the jitter.
 
-    2xx is delivered. 408, 425, 429, 5xx and no answer are retried, with `Retry-After` (seconds or an HTTP date, up to
-    a day) as the minimum wait; everything else is final.
+    2xx is delivered, unless `read`, by the request's own rules, says something else. 408, 425, 429, 5xx and no answer
+    are retried, with `Retry-After` (seconds or an HTTP date, up to a day) as the minimum wait, unless that takes longer
+    than the seconds that are `left`, or the receiver asks not to; everything else is final.
     """
-    if outcome.status is not None and HTTPStatus.OK <= outcome.status < HTTPStatus.MULTIPLE_CHOICES:
-        return DeliveryVerdict(next_state=NextState.DELIVERED, reason=f"Answered {outcome.status}.")
-    if not is_transient(outcome):
-        return DeliveryVerdict(next_state=NextState.FAILED, reason=in_words(outcome))
-    if once:
-        return DeliveryVerdict(next_state=NextState.FAILED, reason=f"{in_words(outcome)} It was sent again once.")
-    if number >= MAX_ATTEMPTS:
-        return DeliveryVerdict(
-            next_state=NextState.FAILED,
-            reason=f"Given up after {counted(number, 'attempt')}. The last one: {in_words(outcome)}",
-        )
-    wait = WAITS[number - 1] * (1 + JITTER * chance)
-    return DeliveryVerdict(next_state=NextState.RETRIED, seconds=max(wait, _retry_after(outcome)))
+    if read is not None and read.ok is not None:
+        is_ok, amiss = read.ok, "" if read.ok else " By the rule of its step, that is not ok."
+    else:
+        is_ok, amiss = _is_success(outcome), ""
+    wait = WAITS[number - 1] * (1 + JITTER * chance) if number < MAX_ATTEMPTS else math.inf
+    wait = max(wait, _retry_after(outcome))
+    said = f"{in_words(outcome)}{amiss}"
+    match outcome:
+        case _ if is_ok and read is not None and read.problem:
+            failed = read.problem
+        case _ if is_ok:
+            failed = ""
+        case Outcome(directive="abort-message"):
+            failed = f"{said} Its receiver asked not to send it again."
+        case _ if not is_transient(outcome):
+            failed = said if read is None else read.problem or said
+        case _ if once:
+            failed = f"{said} It was sent again once."
+        case _ if number >= MAX_ATTEMPTS:
+            failed = f"Given up after {counted(number, 'attempt')}. The last one: {said}"
+        case _ if wait > left:
+            failed = (
+                f"Given up after {counted(number, 'attempt')}, as its step says (giveUpAfter). The last one: {said}"
+            )
+        case _:
+            return DeliveryVerdict(next_state=NextState.RETRIED, seconds=wait)
+    state, reason = (NextState.FAILED, failed) if failed else (NextState.DELIVERED, said)
+    return DeliveryVerdict(next_state=state, reason=reason, kept=None if read is None else read.kept)
+
+
+def _is_success(outcome: Outcome) -> bool:
+    return outcome.status is not None and HTTPStatus.OK <= outcome.status < HTTPStatus.MULTIPLE_CHOICES
 
 
 def is_transient(outcome: Outcome) -> bool:
@@ -74,7 +104,7 @@ def in_words(outcome: Outcome) -> str:
 
 def _retry_after(outcome: Outcome) -> float:
     """The seconds that the answer asks to wait, at most a day; 0 if it asks for nothing readable."""
-    value = (outcome.retry_after or "").strip()
+    value = outcome.headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(value):
         return min(float(value), _LONGEST_RETRY_AFTER)
     try:

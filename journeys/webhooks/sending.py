@@ -20,11 +20,13 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 from engage.database.outages import is_held_up
 from engage.redis.metric_counters import WEBHOOKS, metric_counters
 from journeys.due import Due
+from journeys.steps.answer_rules import stored_answer_rules
+from journeys.webhooks.answers import read_answer
 from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due, release
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import AttemptResult, write_results
+from journeys.webhooks.results import AttemptResult, given_up, write_results
 from journeys.webhooks.schedule import DeliveryVerdict, NextState, judge
 from journeys.webhooks.signing import signed_headers
 
@@ -117,6 +119,9 @@ class _Sender:
         if not claimed.may_begin():
             self._finished.put((claimed, None, 0.0))
             return
+        if claimed.left < 0:
+            self._finished.put((claimed, given_up(claimed), 0.0))
+            return
         try:
             outcome = self._client.send(_signed(claimed, now=claimed.now()), at=claimed.now())
             verdict = _judged(claimed, outcome)
@@ -193,7 +198,15 @@ def _still_leased(held: Sequence[AttemptResult]) -> list[AttemptResult]:
 
 
 def _judged(claimed: ClaimedDelivery, outcome: Outcome) -> DeliveryVerdict:
-    return judge(outcome, number=claimed.number, once=claimed.again, chance=random.uniform(-1, 1))  # noqa: S311
+    rules = None if claimed.answer_rules is None else stored_answer_rules(claimed.answer_rules)
+    return judge(
+        outcome,
+        number=claimed.number,
+        once=claimed.again,
+        chance=random.uniform(-1, 1),  # noqa: S311
+        read=None if rules is None else read_answer(outcome, rules),
+        left=claimed.left,
+    )
 
 
 def _signed(claimed: ClaimedDelivery, *, now: datetime) -> Request:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from engage.database.sql import Statement
 from journeys.models import WebhookCircuit, WebhookHost
+from journeys.webhooks.circuits import DISABLED_UNTIL
 from journeys.webhooks.sources import step_of
 
 
@@ -43,6 +44,8 @@ class Waiting:
 
 def because(*, failures: int, last_failure: str, until: datetime) -> str:
     """Why something is left alone: `Left alone until 19:26:30 UTC after 10 failures in a row: Answered 500.`"""
+    if until == DISABLED_UNTIL:
+        return last_failure
     if until <= timezone.now():
         return f"One at a time is tried after {failures} failures in a row: {last_failure}"
     return f"Left alone until {until:%H:%M:%S} UTC after {failures} failures in a row: {last_failure}"

@@ -203,6 +203,7 @@ def test_a_webhook_tells_its_request_its_attempts_and_the_next_one(server: Serve
         "state": "waiting",
         "result": None,
         "waitsBecause": None,
+        "kept": None,
         "attemptsMade": 2,
         "nextAttemptAt": "2026-11-20T19:13:00.000Z",
         "attempts": [

@@ -4,6 +4,7 @@ What it does stands in the path:
 
     /ok                  200
     /status/503          that status; `?retry-after=7` adds the header
+    /answer              200, or `?status=400`, `?body={"sent":1}`, `?says=disable` as webhook-delivery; FILL is so much
     /first/500/then/200  the first status to the first request of a webhook-id, then the second
     /slow/0.5            200 after so many seconds
     /held                200 once `let_go` is set
@@ -126,6 +127,10 @@ class _Handler(BaseHTTPRequestHandler):
             case ["status", status]:
                 headers = {"Retry-After": query["retry-after"]} if "retry-after" in query else {}
                 self._say(int(status), body=b"As you wish.", **headers)
+            case ["answer"]:
+                headers = {"webhook-delivery": query["says"]} if "says" in query else {}
+                body = query.get("body", "").replace("FILL", "x" * int(query.get("fill", 0)))
+                self._say(int(query.get("status", 200)), body=body.encode(), **headers)
             case ["first", status, "then", later]:
                 self._say(int(later if earlier else status))
             case ["slow", seconds]:

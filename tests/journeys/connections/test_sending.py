@@ -232,3 +232,33 @@ def test_what_can_never_be_sent_is_a_mistake(acme: Workspace, rival: Workspace, 
     assert mistakes(connection=7, onFailure="stop") == [
         "connection must be a string, but a number came.", "onFailure must be one of continue, exit.",
     ]  # fmt: skip
+
+
+def test_a_connection_has_what_a_request_has_and_what_it_keeps_is_read(
+    server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver
+) -> None:
+    ok = {"field": "answer.body.sent", "op": "eq", "value": 2}
+    url = receiver.url("/answer?says=disable&body=%7B%22sent%22:2%7D")
+    connect(
+        acme,
+        url,
+        body=None,
+        headers={},
+        form={"To": "{{ inputs.to }}", "n": {"$value": "inputs.n"}},
+        auth={"bearer": "hush-hush"},
+        ok=ok,
+        keep={"sent": "sent"},
+        giveUpAfter="PT10M",
+    )
+    note = {"id": "note", "type": "update_profile", "attributes": {"sent": {"$value": "steps.mail.sent"}}}
+    enrollment = enter(server, journey_of(acme, STEP, note), {"n": 42})
+    send()
+    walk()
+    [request] = receiver.arrived
+    assert sorted(request.body.split(b"&")) == [b"To=ada%40example.com", b"n=42"]
+    assert request.headers["authorization"] == "Bearer hush-hush"
+    ada.refresh_from_db()
+    assert ada.attributes["sent"] == 2
+    assert history(enrollment) == [("mail", "done"), ("note", "done")]
+    [circuit] = WebhookCircuit.objects.all()  # the connection is held, as its receiver asked
+    assert (circuit.source[:11], circuit.open_until is not None) == ("connection:", True)

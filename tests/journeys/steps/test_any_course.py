@@ -79,7 +79,14 @@ STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     ),
     "update_profile": st.fixed_dictionaries({"attributes": st.just({"plan": "{{ customer.plan }}x"})}),
     "track_event": st.fixed_dictionaries({"eventName": st.sampled_from(["order", "left"])}),
-    "webhook": st.fixed_dictionaries({"url": st.sampled_from(URLS)}, optional={"onFailure": st.just("exit")}),
+    "webhook": st.fixed_dictionaries(
+        {"url": st.sampled_from(URLS)},
+        optional={
+            "onFailure": st.just("exit"),
+            "keep": st.just({"n": "n"}),
+            "form": st.sampled_from([{}, {"a": {"$value": "steps.a.n"}}, {"a": {"$value": "customer.plan"}}]),
+        },
+    ),
     "send": st.fixed_dictionaries(
         {
             "connection": st.sampled_from(["mailer", "gone"]),

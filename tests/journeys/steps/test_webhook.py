@@ -341,7 +341,7 @@ def test_whatever_url_is_taken_can_be_sent_and_kept(host: str, rest: str) -> Non
         ({"headers": {"X-A": "{{ '\x00' }}"}}, "steps[0].headers.X-A holds a NUL character."),
         ({"headers": {"X-A": "1", "x-a": "2"}}, "steps[0].headers.x-a stands there twice; small and capital letters"),
         ({"headers": {f"X-{n}": "" for n in range(31)}}, "steps[0].headers holds 31 headers; its maximum is 30."),
-        ({"extra": 1}, "steps[0].extra is not known; what may stand here is id, type, url, method, headers, body, "),
+        ({"extra": 1}, "steps[0].extra is not known; what may stand here is id, type, url, method, headers, auth, "),
     ],
 )
 def test_a_bad_webhook_is_refused_with_its_place(fields: dict[str, Any], message: str) -> None:

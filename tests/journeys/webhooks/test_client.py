@@ -228,7 +228,7 @@ def test_what_is_recorded_of_an_answer_can_be_stored() -> None:
 def test_an_answer_that_announces_another_is_passed_over(announced: str) -> None:
     early = f"HTTP/1.1 {announced}\r\nLink: </style.css>\r\nRetry-After: 99\r\n\r\n".encode()
     outcome = raw(early * 20 + b"HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 5\r\n\r\nLater")
-    assert (outcome.status, outcome.retry_after, outcome.answer, outcome.error) == (503, "7", "Later", "")
+    assert (outcome.status, outcome.headers["retry-after"], outcome.answer, outcome.error) == (503, "7", "Later", "")
 
 
 def test_another_protocol_is_an_answer_and_none_that_counts_as_delivered() -> None:

@@ -13,7 +13,8 @@ HOUR = 3600.0
 
 
 def answered(status: int, retry_after: str | None = None, *, milliseconds: int = 0) -> Outcome:
-    return Outcome(at=NOW, milliseconds=milliseconds, status=status, retry_after=retry_after)
+    headers = {} if retry_after is None else {"retry-after": retry_after}
+    return Outcome(at=NOW, milliseconds=milliseconds, status=status, headers=headers)
 
 
 def silent(*, refused: bool = False) -> Outcome:

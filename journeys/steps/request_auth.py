@@ -1,0 +1,63 @@
+"""`auth` of a request: `{"basic": {"user": …, "password": …}}` or `{"bearer": …}`, as the header Authorization."""
+
+from base64 import b64encode
+from dataclasses import dataclass
+
+from engage.json.documents import Part, Reading
+from engage.sealed import UnknownEncryptionKey, is_sealed
+from journeys.rendering import Rendering
+from journeys.steps.results import StepFailed
+from journeys.steps.templated import TemplatedText, render_text
+from journeys.steps.webhook_headers import problem_of, read_secret
+from journeys.steps.written import Written
+
+HEADER = "Authorization"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auth:
+    """A user with a password, or (`user` is None) a token."""
+
+    user: str | TemplatedText | None
+    secret: str | TemplatedText
+
+    def render(self, rendering: Rendering) -> dict[str, str]:
+        """The header. Raises StepFailed if it cannot be sent, UnknownEncryptionKey if it could not be decrypted."""
+        if is_sealed(self.secret) or is_sealed(self.user):
+            raise UnknownEncryptionKey
+        secret = render_text(self.secret, rendering)
+        if self.user is None:
+            return {HEADER: _sendable(f"Bearer {secret.strip()}")}
+        user = render_text(self.user, rendering)
+        if ":" in user:
+            raise StepFailed("The user of auth.basic holds a colon, which no user may.")
+        return {HEADER: _sendable(f"Basic {b64encode(f'{user}:{secret}'.encode()).decode()}")}
+
+
+def _sendable(value: str) -> str:
+    if problem := problem_of(value):
+        raise StepFailed(f"What auth gives {problem}.")
+    return value
+
+
+def read_auth(where: Written, part: Part) -> Auth:
+    """The credentials in this part."""
+    if len(part.members().keys() & {"basic", "bearer"}) != 1:
+        part.refuse("must hold basic or bearer.")
+    with Reading() as read:
+        kind = part.fields(optional=["basic", "bearer"], reading=read)
+        user: str | TemplatedText | None = None
+        if "bearer" in kind:
+            secret = read(lambda: _read(where, kind["bearer"]))
+        else:
+            fields = kind["basic"].fields(required=["user", "password"], reading=read)
+            user = read(lambda: _read(where, fields["user"]))
+            secret = read(lambda: _read(where, fields["password"]))
+            if isinstance(user, str) and ":" in user and not is_sealed(user):
+                read.note(fields["user"], "must not hold a colon.")
+    return Auth(user=user, secret=secret)
+
+
+def _read(where: Written, part: Part) -> str | TemplatedText:
+    part.text()
+    return read_secret(where, part)
