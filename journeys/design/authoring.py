@@ -165,7 +165,7 @@ def refusals_of(
                 steps,
                 stored="steps" in kept,
                 require_callable=require_callable,
-                known=KnownInWorkspace(journey.workspace_id),
+                known=KnownInWorkspace(journey.workspace_id) if journey.workspace_id else None,
             ),
         ),
         ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept, names=names_within(steps))),

@@ -9,6 +9,8 @@ from django.db import connection as database
 
 from customers.conditions import CustomerFacts
 from engage.database.object_ids import new_object_id
+from engage.errors import Refusal
+from engage.sealed import UnknownEncryptionKey
 from journeys.connections.providers import provider_of
 from journeys.connections.surroundings import variables_of
 from journeys.models import Connection
@@ -38,7 +40,6 @@ class Tried:
 def try_connection(connection: Connection, inputs: dict[str, Any], *, now: datetime) -> Tried:
     """Sends the inputs by it, as a step would. It waits for the answer, so it belongs into no transaction."""
     assert not database.in_atomic_block
-    provider = provider_of(connection)
     workspace_id = connection.workspace_id
     context = StepContext(
         journey_id=_NOBODY,
@@ -53,9 +54,9 @@ def try_connection(connection: Connection, inputs: dict[str, Any], *, now: datet
     )
     rendering = context.rendering()
     try:
-        request = provider.filled(inputs, rendering)
-    except (StepFailed, StepSkipped) as failed:
-        return Tried(sent="", ok=False, verdict=failed.detail)
+        request = provider_of(connection).filled(inputs, rendering)
+    except (StepFailed, StepSkipped, UnknownEncryptionKey, Refusal) as failed:
+        return Tried(sent="", ok=False, verdict=str(failed))
     body = None if request.body is None else request.body.encode()
     signed = signed_headers(
         webhook_id=f"msg_test_{new_object_id()}",

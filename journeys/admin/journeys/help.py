@@ -19,6 +19,7 @@ VARIABLES = (
     "journey.name",
     "enrollment.id",
     "now",
+    "vars.shop",
 )
 JOURNEY_HELP = {
     "steps": [
