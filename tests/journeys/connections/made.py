@@ -48,7 +48,7 @@ def enter(server: ServerClient, journey: Journey, payload: Any = None) -> Enroll
     data(trigger(server, journey, {"external_id": "ada", **({"payload": payload} if payload else {})}))
     let_workers_decide()
     walk()
-    return Enrollment.objects.latest("id")
+    return Enrollment.objects.filter(journey=journey).latest("entered_at")
 
 
 def history(enrollment: Enrollment) -> list[tuple[str, str]]:
