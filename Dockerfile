@@ -3,7 +3,7 @@
 # Nothing in it is written to at run time, but TMPDIR (/tmp): its root may be read-only. It runs as a user without rights.
 ARG BASE=debian:13-slim
 FROM ${BASE} AS system
-# postgresql-client: for deploy/backup and manage.py backup_drill. Debian 13's is of version 17.
+# postgresql-client: for deploy/backup. Debian 13's is of version 17.
 RUN apt-get update -qq \
     && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
         python3 ca-certificates postgresql-client >/dev/null \
