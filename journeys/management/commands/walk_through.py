@@ -18,7 +18,6 @@ from engage.json.instants import has_room
 from engage.json.reading import read
 from engage.json.writing import written
 from engage.terminal import printable
-from journeys.api.dry_runs import RehearsalData
 from journeys.entering.walk_through import WalkThrough, customer_known_as, journey_known_as, walk_through
 from journeys.management.arguments import read_object
 
@@ -79,6 +78,12 @@ def _instant(text: str) -> datetime:
     raise CommandError(f"--at must be a time in ISO 8601 such as 2026-11-20T12:00:00Z, not {text[:100]!r}.")
 
 
+def _rehearsal(walk: WalkThrough) -> Any:
+    from journeys.api.dry_runs import RehearsalData  # noqa: PLC0415 (loads all views: only once there is an answer)
+
+    return written(RehearsalData.of(walk.rehearsal))
+
+
 def _as_json(walk: WalkThrough) -> str:
     return json.dumps(
         {
@@ -87,7 +92,7 @@ def _as_json(walk: WalkThrough) -> str:
             "revision": walk.journey.revision,
             "startsJourney": walk.why_not_started is None,
             "entry": written(walk.tried),
-            "rehearsal": written(RehearsalData.of(walk.rehearsal)),
+            "rehearsal": _rehearsal(walk),
         }
     )
 
@@ -100,7 +105,7 @@ def _in_words(walk: WalkThrough) -> Iterator[str]:
     yield f"Customer  {tried.customer_id}{known_as}"
     yield f"Entry     {walk.why_not_started or f'{tried.result}: {tried.reason}'}"
     yield from (f"          {text}" for text in tried.details)
-    rehearsal = written(RehearsalData.of(walk.rehearsal))
+    rehearsal = _rehearsal(walk)
     if not walk.enters:
         yield ""
         yield "They would not enter. If they did:"
