@@ -11,6 +11,7 @@ import pytest
 import time_machine
 from django.core.management import call_command
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -257,7 +258,7 @@ def test_what_is_too_late_does_not_wait_behind_a_circuit(walks: Walk, receiver: 
 
 @pytest.mark.parametrize("status", [200, 410, 503])
 def test_a_receiver_that_disables_holds_the_step_and_nothing_else(
-    walks: Walk, receiver: Receiver, acme: Workspace, status: int
+    walks: Walk, receiver: Receiver, admin_client: Client, status: int
 ) -> None:
     steps = [{"url": answer(receiver, status=status, says="disable")}, {"url": receiver.url()}]
     first = walks(*steps)
@@ -266,6 +267,9 @@ def test_a_receiver_that_disables_holds_the_step_and_nothing_else(
     [circuit] = WebhookCircuit.objects.all()
     assert (circuit.source, circuit.open_until.year) == (f"step:{journey.id}:s0", 9999)  # type: ignore[union-attr]
     assert not WebhookHost.objects.exists()
+    page = admin_client.get("/admin/").content.decode()
+    assert "Its receiver asked for nothing more (webhook-delivery: disable)." in page
+    assert "the step s0 of" in page
     Enrollment.objects.all().delete()
     WebhookDelivery.objects.all().delete()
     before = len(receiver.arrived)
