@@ -95,6 +95,19 @@ def test_secrets_are_stored_encrypted_and_stay_with_their_host(acme: Workspace, 
     assert "hush" not in written()
 
 
+def test_credentials_are_secrets_as_headers_are(acme: Workspace) -> None:
+    auth = {"basic": {"user": "hush-user", "password": "hush"}}
+    mask = {"basic": {"user": "***", "password": "***"}}
+    connect(acme, URL, auth=auth)
+    connect(acme, URL, auth=mask, headers={"X-Token": "***"}, name="Renamed")
+    assert Connection.objects.get().definition["auth"] == auth
+    found = mistakes(acme, url="https://other.example/", auth=mask)
+    assert [(message.split()[0], code) for message, code in found] == [
+        ("auth.basic.user", "secret_needed"), ("auth.basic.password", "secret_needed"),
+    ]  # fmt: skip
+    assert "hush" not in written()
+
+
 def test_a_secret_url_is_kept_by_its_mask_with_the_rest(acme: Workspace) -> None:
     connect(acme, URL + "/hush", secretUrl=True)
     connect(acme, "***", secretUrl=True, headers={"X-Token": "***"}, name="Renamed")

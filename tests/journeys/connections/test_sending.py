@@ -262,3 +262,16 @@ def test_a_connection_has_what_a_request_has_and_what_it_keeps_is_read(
     assert history(enrollment) == [("mail", "done"), ("note", "done")]
     [circuit] = WebhookCircuit.objects.all()  # the connection is held, as its receiver asked
     assert (circuit.source[:11], circuit.open_until is not None) == ("connection:", True)
+
+
+def test_what_a_connection_keeps_of_its_answer_is_read_by_later_steps(
+    server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver
+) -> None:
+    connect(acme, receiver.url(), keep={"said": "nothing"}, ok={"field": "answer.status", "op": "eq", "value": 200})
+    values = {"status": {"$value": "steps.mail.status"}, "said": "{{ steps.mail.said }}"}
+    enrollment = enter(server, journey_of(acme, STEP, {"id": "note", "type": "update_profile", "attributes": values}))
+    send()
+    walk()
+    ada.refresh_from_db()
+    assert (ada.attributes["status"], ada.attributes["said"]) == (200, "")
+    assert history(enrollment) == [("mail", "done"), ("note", "done")]
