@@ -1,7 +1,7 @@
 """Makes views of calls: one for each path, with a method for each call there."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import cached_property, wraps
 from itertools import groupby
 from types import NoneType
 from typing import Any, ClassVar
@@ -64,7 +64,7 @@ class _Endpoint:
     request: Any
     calls: ClassVar[Mapping[str, Call]] = {}
 
-    @property
+    @cached_property
     def call(self) -> Call:
         """The call that is made; where the path has none with this method, the first of those that it has."""
         method = "GET" if self.request.method == "HEAD" else str(self.request.method)
@@ -117,7 +117,7 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
     def answer(view: Any, request: Request, **ids: str) -> HttpResponseBase:
         signature = call.signature
         body = read(signature.body, request.data) if signature.body else None
-        query = read_query(signature.query, request.query_params) if signature.query else None
+        query = _query(signature.query, request) if signature.query else None
         if call.missing and not view.is_own(ids["workspace_id"]):
             raise call.missing(ids[call.ids[-1].keyword]).because(FOREIGN_WORKSPACE)
         asked = view.asked(body=body, query=query, request=request)
@@ -127,6 +127,10 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
         return described(call, answer)
     rehearses = issubclass(call.signature.query or NoneType, DryRun)
     return described(call, (once_per_key(unless=is_dry_run) if rehearses else once_per_key())(answer))
+
+
+def _query(shape: type, request: Request) -> Any:
+    return read_query(shape, request.query_params) if request._request.META.get("QUERY_STRING") else shape()
 
 
 def answered(call: Call, found: Any, query: Any) -> HttpResponseBase:

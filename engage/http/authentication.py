@@ -97,7 +97,7 @@ class ApiKeyAuthentication(BaseAuthentication):
     """Authenticates `Authorization: Bearer <API_KEY>`; `request.auth` is the ApiKey. Raises Unauthorized."""
 
     def authenticate(self, request: Request) -> tuple[None, ApiKey]:
-        key = api_key_of(request.headers.get("Authorization", ""), now=(now := timezone.now()))
+        key = api_key_of(request._request.META.get("HTTP_AUTHORIZATION", ""), now=(now := timezone.now()))
         let_act(partial(_key_acts, key, request._request))
         require_network(key, request._request)
         note_use(key, request._request, now=now)
@@ -167,8 +167,8 @@ class AppAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[None, App]:
-        sent = request.headers.get("X-App-Id") or single_value(request._request.GET, "app") or ""
-        for text in (request.headers.get("Authorization", ""), sent):
+        sent = request._request.META.get("HTTP_X_APP_ID") or single_value(request._request.GET, "app") or ""
+        for text in (request._request.META.get("HTTP_AUTHORIZATION", ""), sent):
             _, prefix, rest = text.partition(KEY_PREFIX)
             if prefix:
                 log.warning("api_key_in_browser", path=request.path, **_ids_of_key(prefix + rest.strip()))

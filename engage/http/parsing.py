@@ -1,14 +1,16 @@
-"""What callers send: JSON, plain or compressed, up to a size limit, and no file; and what they accept."""
+"""What callers send: JSON, plain or compressed, up to a size limit, and no file; and the JSON that they get."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from rest_framework import exceptions
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
+from rest_framework.utils.encoders import JSONEncoder
 
 from engage.errors import BodyTooLarge, UnsupportedMediaType
 from engage.http.inflation import inflate
@@ -84,8 +86,38 @@ _ANYTHING = "*/*"
 class LenientNegotiation(DefaultContentNegotiation):
     """Takes an empty `Accept` as none, and a lone `*`, which Java's own client sends, as `*/*`."""
 
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        """At once where there is no choice, as for nearly every call."""
+        first, *others = renderers
+        if not others and request.META.get("HTTP_ACCEPT", _ANYTHING) in {_ANYTHING, first.media_type}:
+            return first, str(first.media_type)
+        chosen: tuple[BaseRenderer, str] = super().select_renderer(request, [first, *others], format_suffix)
+        return chosen
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
+        """At once for a type that is spelled as usual."""
+        parsers = list(parsers)
+        plain = (parser for parser in parsers if parser.media_type == request.content_type)
+        return next(plain, None) or super().select_parser(request, parsers)
+
     def get_accept_list(self, request: Request) -> list[str]:
         if not request.headers.get("Accept", _ANYTHING).strip(" \t,"):
             return [_ANYTHING]
         accepted = super().get_accept_list(request)
         return [_ANYTHING if one.partition(";")[0].strip() == "*" else one for one in accepted]
+
+
+_ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+class CompactRenderer(JSONRenderer):
+    """REST framework's, which makes an encoder for each answer."""
+
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
+        if data is None or accepted_media_type != self.media_type:  # it may ask for an indent
+            return super().render(data, accepted_media_type, renderer_context)
+        return _ENCODER.encode(data).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").encode()

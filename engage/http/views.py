@@ -65,6 +65,11 @@ class ApiView(APIView):
     """The base of all API views. None serves OPTIONS: preflight requests are answered before they reach a view."""
 
     http_method_names = [name for name in APIView.http_method_names if name != "options"]
+    format_kwarg = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """What our views have of REST framework's: no versions, permissions or throttles."""
+        request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Never:
         taken = f'Method "{request.method}" not allowed; this address takes {", ".join(self.allowed_methods)}.'
@@ -104,7 +109,7 @@ class _LimitedView(ApiView):
 
     def key_of(self, request: Request) -> str | None:
         """The Idempotency-Key, or None."""
-        return request.headers.get("Idempotency-Key")
+        return request._request.META.get("HTTP_IDEMPOTENCY_KEY")
 
     def compared_body(self, request: Request) -> Any:
         """What of the body must be the same when the call is sent again with its key."""
@@ -177,7 +182,7 @@ class ServerView(_LimitedView):
         """The journey that the call is about, from the ids in the path; None if it is about none, or nothing there."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def api_key(self) -> ApiKey:
         return cast("ApiKey", self.request.auth)
 
