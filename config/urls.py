@@ -21,7 +21,7 @@ autodiscover_modules("api")  # each registers its calls
 
 urlpatterns = [
     # The most frequently called are matched first.
-    path("api/v1/", include(views_of(Call.all()))),
+    *views_of(Call.all(), below="api/v1/"),
     path("sdk/v1/<str:name>", sdk_file),
     path("", LandingView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),

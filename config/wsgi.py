@@ -11,7 +11,10 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.core.cache import close_caches
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
 from django.urls import get_resolver
 
 from config.monitoring.doctor import say_what_is_amiss
@@ -24,6 +27,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 load_settings()
 statement_limit.seconds = settings.WEB_STATEMENT_SECONDS or None  # whichever server it is
 _django = get_wsgi_application()
+# A connection is looked after when a request is over, and nothing happens to it until the next one; caches stay open.
+request_started.disconnect(close_old_connections)
+request_finished.disconnect(close_caches)
 # The API does not need them, so it is served regardless.
 if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exists():
     structlog.get_logger(__name__).error(

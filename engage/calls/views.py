@@ -24,23 +24,23 @@ from engage.json.writing import written
 from engage.scopes import Scope
 
 
-def urlpatterns(calls: Iterable[Call]) -> list[URLPattern | URLResolver]:
-    """Calls that share a path become one view, and those that share its begin are looked for together.
+def urlpatterns(calls: Iterable[Call], *, below: str) -> list[URLPattern | URLResolver]:
+    """Addresses below this one. Calls that share a path become one view.
 
-    What is called often stands first. No look-up of `jobs/{jobId}` takes what is `{journeyId}/graph`.
+    What is called often stands first, alone: a pattern inside another costs as much as ten beside each other. The
+    others are looked for together if their paths share a begin. No look-up of `jobs/{jobId}` takes what is
+    `{journeyId}/graph`.
     """
-    calls = list(calls)
-    often = {call.path for call in calls if call.often}
-
-    def group(call: Call) -> tuple[bool, str]:
-        return call.path not in often, _begin(call)
-
-    ordered = sorted(calls, key=lambda call: (group(call), call.path.endswith("}"), call.path))
+    ordered = sorted(calls, key=lambda call: (_begin(call), call.path.endswith("}"), call.path))
+    of_path = {known: list(those) for known, those in groupby(ordered, key=lambda call: call.path)}
+    often = [those for those in of_path.values() if any(call.often for call in those)]
+    others = [those for those in of_path.values() if those not in often]
     return [
-        path(
-            begin, include([_urlpattern(begin, list(those)) for _, those in groupby(found, key=lambda call: call.path)])
-        )
-        for (_, begin), found in groupby(ordered, key=group)
+        *(_urlpattern(those, below=below) for those in often),
+        *(
+            path(below + begin, include([_urlpattern(those, without=begin) for those in found]))
+            for begin, found in groupby(others, key=lambda those: _begin(those[0]))
+        ),
     ]
 
 
@@ -50,8 +50,8 @@ def _begin(call: Call) -> str:
     return first + slash
 
 
-def _urlpattern(begin: str, calls: Sequence[Call]) -> URLPattern:
-    return path(_route(calls[0].path.removeprefix(begin)), _view(calls))
+def _urlpattern(calls: Sequence[Call], *, below: str = "", without: str = "") -> URLPattern:
+    return path(below + _route(calls[0].path.removeprefix(without)), _view(calls))
 
 
 def _route(documented: str) -> str:
