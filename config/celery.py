@@ -24,7 +24,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from config.monitoring.doctor import say_what_is_amiss
-from config.process.loaded_code import spare_the_loaded
+from config.process.loaded_code import freeze_loaded_objects
 from config.process.lookout import Lookout, NoteListening
 from config.process.receiving import use_for_redis
 from config.process.reconnecting import PauseBeforeConnecting
@@ -62,7 +62,7 @@ def _warn_of_no_other_default(**_: Any) -> None:
 
 
 @celeryd_after_setup.connect
-def _say_what_is_amiss(**_: Any) -> None:
+def _log_failed_checks(**_: Any) -> None:
     say_what_is_amiss()
     if not settings.SENDING:
         log.warning("sending_is_off", waits="every webhook", until="SENDING is on and the processes are started anew")
@@ -75,7 +75,7 @@ def _use_our_logging(**_: Any) -> None:
 
 @worker_before_create_process.connect
 def _share_memory_with_the_child(**_: Any) -> None:
-    spare_the_loaded()
+    freeze_loaded_objects()
 
 
 @worker_process_shutdown.connect

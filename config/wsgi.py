@@ -18,7 +18,7 @@ from django.db import close_old_connections
 from django.urls import get_resolver
 
 from config.monitoring.doctor import say_what_is_amiss
-from config.process.loaded_code import spare_the_loaded
+from config.process.loaded_code import freeze_loaded_objects
 from config.process.settings_at_start import load_settings
 from engage.database.statement_limit import statement_limit
 from engage.sizes import KIB, MAX_BODY_BYTES
@@ -40,7 +40,7 @@ _ = get_resolver().url_patterns  # loads the views, so that the first request ne
 _ADMIN = "/admin/"  # as in config/urls.py
 _LONGEST_COOKIES = 8 * KIB
 _REFUSED = re.compile(r";\s*q\s*=\s*0(\.0{0,3})?\s*$")
-spare_the_loaded()
+freeze_loaded_objects()
 say_what_is_amiss()
 
 
@@ -49,7 +49,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     _leave_cookies_to_the_admin(environ)
     _leave_out_refused_codings(environ)
     if not _give_chunks_a_length(environ) and environ.get("CONTENT_LENGTH"):
-        environ["wsgi.input"] = _Whole(environ["wsgi.input"], int(environ["CONTENT_LENGTH"]))
+        environ["wsgi.input"] = _BufferedBody(environ["wsgi.input"], int(environ["CONTENT_LENGTH"]))
     return _django(environ, start_response)
 
 
@@ -72,7 +72,7 @@ def _leave_out_refused_codings(environ: dict[str, Any]) -> None:
         environ["HTTP_ACCEPT_ENCODING"] = ",".join(codings)
 
 
-class _Whole:
+class _BufferedBody:
     """A body that is as long as it says, or cannot be read: what came of one that broke off may make sense alone."""
 
     def __init__(self, stream: Any, length: int) -> None:

@@ -18,7 +18,7 @@ from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from customers.models import Customer
 from customers.personal import counts_of, time_for_all_of
 from customers.tombstones import delete_and_leave_tombstone
-from engage.audit.recording import Deed, record
+from engage.audit.recording import Change, record
 from engage.database.object_ids import ObjectId, is_object_id
 from engage.models import AuditEntry
 
@@ -48,7 +48,7 @@ def erase_customer(*, workspace_id: str, customer_id: str) -> ErasureReceipt:
         if not there:
             raise CustomerNotFound(named=IDENTIFIER_NAMES["id"])
         counted = {kind: (number, 0) for kind, number in rows.items()}
-        erased = Deed(
+        erased = Change(
             action=AuditEntry.Action.ERASED,
             workspace_id=workspace_id,
             kind="customer",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from customers.identity.lookup import customer_by_id
-from engage.audit.recording import Deed, record
+from engage.audit.recording import Change, record
 from engage.database.sql import Statement, Template
 from engage.database.statement_limit import large_work
 from engage.models import AuditEntry
@@ -104,7 +104,7 @@ def export_customer(*, workspace_id: str, customer_id: str) -> tuple[str, Record
     They are to be read in this order inside the transaction. Raises CustomerNotFound.
     """
     customer = customer_by_id(workspace_id=workspace_id, customer_id=customer_id)
-    told = Deed(action=AuditEntry.Action.EXPORTED, workspace_id=workspace_id, kind="customer", id=customer.id)
+    told = Change(action=AuditEntry.Action.EXPORTED, workspace_id=workspace_id, kind="customer", id=customer.id)
     record(told)
     return customer.id, (
         (name, rows_of(kept, workspace_id=workspace_id, customer_id=customer.id)) for name, kept in PERSONAL.items()

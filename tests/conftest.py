@@ -15,7 +15,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker, Settings
 
-from config.process.loaded_code import load_without_collecting, spare_the_loaded
+from config.process.loaded_code import freeze_loaded_objects, load_without_collecting
 from customers.models import Customer
 from engage.database.statement_limit import statement_limit
 from engage.models import Workspace
@@ -82,7 +82,7 @@ def _place(item: pytest.Item) -> int:
 def pytest_collection_finish() -> None:
     """The tests themselves are as many objects as the service, and they make more cycles (contexts, responses)."""
     statement_limit.seconds = None  # of the web server alone, whose application some tests have loaded by now
-    spare_the_loaded()
+    freeze_loaded_objects()
     gc.set_threshold(10_000)
 
 

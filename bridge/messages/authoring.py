@@ -11,7 +11,7 @@ from bridge.messages.definition import MAX_DEFINITION_BYTES, InvalidMessage, par
 from bridge.models import Message
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
 from engage.audit.facts import changes_between, facts_of
-from engage.audit.recording import deed, record, saved
+from engage.audit.recording import change, record, saved
 from engage.errors import Refusal
 from engage.json.compact import json_bytes
 from engage.json.storable import unstorable
@@ -94,7 +94,7 @@ def delete_message(*, workspace_id: str, key: str) -> None:
     """What was recorded of it stays. Raises MessageNotFound."""
     with transaction.atomic():
         message = message_with_key(workspace_id=workspace_id, key=key, locked=True)
-        record(deed(AuditEntry.Action.DELETED, message, changes=changes_between(facts_of(message), {})))
+        record(change(AuditEntry.Action.DELETED, message, changes=changes_between(facts_of(message), {})))
         message.delete()
 
 

@@ -9,7 +9,7 @@ from customers.identity.merging import Person, merge_profile, pair_to_merge
 from customers.models import Customer
 from customers.personal import time_for_all_of
 from engage.audit.acting import Actor
-from engage.audit.recording import Deed, record
+from engage.audit.recording import Change, record
 from engage.database.object_ids import ObjectId
 from engage.database.sql import Statement
 from engage.errors import Refusal
@@ -80,8 +80,8 @@ def move_all(
     )
 
 
-def _deed(anonymous: Customer, into: Customer) -> Deed:
-    return Deed(
+def _deed(anonymous: Customer, into: Customer) -> Change:
+    return Change(
         action=AuditEntry.Action.MERGED,
         workspace_id=into.workspace_id,
         kind="customer",

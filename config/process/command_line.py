@@ -13,7 +13,7 @@ from django.db import DatabaseError, NotSupportedError, connection
 from psycopg.errors import InsufficientPrivilege, UndefinedColumn, UndefinedTable
 
 from config.local.servers import EmbeddedServerError
-from config.process.loaded_code import load_without_collecting, spare_the_loaded
+from config.process.loaded_code import freeze_loaded_objects, load_without_collecting
 from engage.database.outages import is_outage
 
 _INTERRUPTED, _NOBODY_READS = 130, 141  # a shell's exit codes for SIGINT and SIGPIPE
@@ -25,7 +25,7 @@ class _Commands(ManagementUtility):
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """The command with all that it has loaded: what comes next is its work."""
         command = super().fetch_command(subcommand)
-        spare_the_loaded()
+        freeze_loaded_objects()
         return command
 
 

@@ -4,14 +4,14 @@ import gc
 
 
 def load_without_collecting() -> None:
-    """Turns the garbage collector off until `spare_the_loaded`.
+    """Turns the garbage collector off until `freeze_loaded_objects`.
 
     Loaded code stays, and scanning it again and again while it grows takes a fifth of a command's time.
     """
     gc.disable()
 
 
-def spare_the_loaded() -> None:
+def freeze_loaded_objects() -> None:
     """Exempts all existing objects from garbage collection; call it once everything is loaded.
 
     Some 200,000 objects live as long as the process: each full collection took a tenth of a second, in the middle of a

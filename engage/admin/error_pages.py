@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from engage.audit.recording import Deed
+from engage.audit.recording import Change
 from engage.audit.refusals import record_refusal
 from engage.errors import Unavailable
 from engage.http import envelope
@@ -42,7 +42,7 @@ def answer_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
     why = str(exception) or "Your account may not do this. An administrator can grant it."
     refused = f"{request.method} {request.path}"
     record_refusal(
-        Deed(action=AuditEntry.Action.REFUSED, workspace_id=None, kind="page", named=refused, note=str(exception))
+        Change(action=AuditEntry.Action.REFUSED, workspace_id=None, kind="page", named=refused, note=str(exception))
     )
     return _page(request, HTTPStatus.FORBIDDEN, "Not allowed", why)
 

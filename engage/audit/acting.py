@@ -31,12 +31,12 @@ _SERVICE = Actor(kind=ActorKind.SERVICE)
 _current: ContextVar[Callable[[], Actor] | None] = ContextVar("acting", default=None)
 
 
-def who_acts() -> Actor:
+def current_actor() -> Actor:
     found = _current.get()
     return found() if found else _SERVICE
 
 
-def let_act(find: Callable[[], Actor] | None) -> None:
+def set_actor(find: Callable[[], Actor] | None) -> None:
     """From here on, `find` tells who acts; None: the service itself."""
     _current.set(find)
 

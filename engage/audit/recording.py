@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils import timezone
 
-from engage.audit.acting import Actor, who_acts
+from engage.audit.acting import Actor, current_actor
 from engage.audit.facts import Changes, Facts, changes_between
 from engage.models import AuditEntry, Workspace
 from engage.request_log import current_request_id
@@ -18,7 +18,7 @@ _LONGEST_ID, _LONGEST_NAME = 255, 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deed:
+class Change:
     """What was done to what. `named` is empty where the name would be personal."""
 
     action: AuditEntry.Action
@@ -30,10 +30,10 @@ class Deed:
     note: str = ""
 
 
-def deed(action: AuditEntry.Action, record: Model, *, changes: Changes | None = None, note: str = "") -> Deed:
+def change(action: AuditEntry.Action, record: Model, *, changes: Changes | None = None, note: str = "") -> Change:
     """Something that was done to a record."""
     workspace_id = record.pk if isinstance(record, Workspace) else getattr(record, "workspace_id", None)
-    return Deed(
+    return Change(
         action=action,
         workspace_id=workspace_id,
         kind=str(record._meta.model_name),
@@ -44,17 +44,17 @@ def deed(action: AuditEntry.Action, record: Model, *, changes: Changes | None = 
     )
 
 
-def saved(record: Model, *, before: Facts | None, after: Facts) -> list[Deed]:
+def saved(record: Model, *, before: Facts | None, after: Facts) -> list[Change]:
     """That a record was made (`before` None) or changed; empty if nothing differs."""
     if before is None:
-        return [deed(AuditEntry.Action.CREATED, record, changes=changes_between({}, after))]
+        return [change(AuditEntry.Action.CREATED, record, changes=changes_between({}, after))]
     changes = changes_between(before, after)
-    return [deed(AuditEntry.Action.CHANGED, record, changes=changes)] if changes else []
+    return [change(AuditEntry.Action.CHANGED, record, changes=changes)] if changes else []
 
 
-def record(*deeds: Deed, by: Actor | None = None) -> Sequence[AuditEntry]:
+def record(*changes: Change, by: Actor | None = None) -> Sequence[AuditEntry]:
     """Writes the entries, in one statement. Belongs into the transaction of what was done."""
-    actor = by or who_acts()
+    actor = by or current_actor()
     now = timezone.now()
     days = settings.RETAIN_AUDIT_DAYS
     written: dict[str, Any] = {
@@ -77,6 +77,6 @@ def record(*deeds: Deed, by: Actor | None = None) -> Sequence[AuditEntry]:
             note=one.note,
             **written,
         )
-        for one in deeds
+        for one in changes
     ]
     return AuditEntry.objects.bulk_create(entries) if entries else []

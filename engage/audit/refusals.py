@@ -7,8 +7,8 @@ from django.db import DatabaseError
 from django.http import HttpRequest
 from django.utils import timezone
 
-from engage.audit.acting import Actor, who_acts
-from engage.audit.recording import Deed, record
+from engage.audit.acting import Actor, current_actor
+from engage.audit.recording import Change, record
 from engage.errors import Refusal
 from engage.models import AuditEntry
 
@@ -22,9 +22,9 @@ def record_refused_call(request: HttpRequest, refusal: Refusal) -> None:
     """That the key that acts may not make this call."""
     route = request.resolver_match.route if request.resolver_match else ""
     record_refusal(
-        Deed(
+        Change(
             action=AuditEntry.Action.REFUSED,
-            workspace_id=who_acts().workspace_id,
+            workspace_id=current_actor().workspace_id,
             kind="call",
             named=f"{request.method} {route}",
             note=refusal.message,
@@ -35,7 +35,7 @@ def record_refused_call(request: HttpRequest, refusal: Refusal) -> None:
 def record_failed_login(account_id: int | None, name: str, *, note: str = "") -> None:
     """That nobody was let in: at this account, or None where there is none of the name, if that may be told."""
     record_refusal(
-        Deed(
+        Change(
             action=AuditEntry.Action.LOGIN_FAILED,
             workspace_id=None,
             kind="user",
@@ -46,16 +46,16 @@ def record_failed_login(account_id: int | None, name: str, *, note: str = "") ->
     )
 
 
-def record_refusal(deed: Deed, *, by: Actor | None = None) -> None:
+def record_refusal(change: Change, *, by: Actor | None = None) -> None:
     """Writes the entry, unless many were written within the hour. The log has all of them."""
-    actor = by or who_acts()
+    actor = by or current_actor()
     with suppress(DatabaseError):  # who is refused is told so also while the database is away
-        lately = AuditEntry.objects.filter(action=deed.action, at__gt=timezone.now() - _WINDOW)
+        lately = AuditEntry.objects.filter(action=change.action, at__gt=timezone.now() - _WINDOW)
         own = lately.filter(actor_kind=actor.kind, actor_id=actor.id, address=actor.address)
         if own[:OF_ONE].count() >= OF_ONE:
             return
         of_all = OF_ALL
-        if deed.action == AuditEntry.Action.LOGIN_FAILED:  # strangers make as many as they like, and hide no others
-            lately, of_all = lately.filter(object_id=deed.id, object_kind=deed.kind, note=deed.note), OF_ONE_CAUSE
+        if change.action == AuditEntry.Action.LOGIN_FAILED:  # strangers make as many as they like, and hide no others
+            lately, of_all = lately.filter(object_id=change.id, object_kind=change.kind, note=change.note), OF_ONE_CAUSE
         if lately[:of_all].count() < of_all:
-            record(deed, by=actor)
+            record(change, by=actor)

@@ -15,7 +15,7 @@ from engage.json.fields import is_choice, members
 from engage.json.writing import written
 from engage.schema.bodies import TypedBody, also_spelled, member_schema
 from engage.schema.components import Envelope
-from engage.schema.every_call import OF_A_BODY, OF_A_SERVER, OF_AN_IDEMPOTENCY_KEY, OF_AN_SDK, OF_EVERY_CALL
+from engage.schema.every_call import OF_A_BODY, OF_AN_IDEMPOTENCY_KEY, OF_AN_SDK, OF_EVERY_CALL, SERVER_REFUSALS
 from engage.schema.responses import Responses, failures
 from engage.schema.shapes import shape_name
 
@@ -47,7 +47,7 @@ def described(call: Call, view: View) -> View:
     in_common = [
         *(OF_A_BODY if body else ()),
         *(OF_AN_IDEMPOTENCY_KEY if call.once else ()),
-        *(OF_A_SERVER if of_server else OF_AN_SDK),
+        *(SERVER_REFUSALS if of_server else OF_AN_SDK),
         *OF_EVERY_CALL,
     ]
     describe = extend_schema(

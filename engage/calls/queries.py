@@ -26,7 +26,7 @@ class DryRun:
     """For calls that can be rehearsed."""
 
     dry_run: Annotated[
-        bool, "`true` to be told what the call would do. Nothing is changed. Without it, the call is carried out."
+        bool, "`true` to learn what the call would do. Nothing is changed. Without it, the call is carried out."
     ] = False
 
 

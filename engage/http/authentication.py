@@ -12,7 +12,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from engage.audit.acting import Actor, key_as_actor, let_act
+from engage.audit.acting import Actor, key_as_actor, set_actor
 from engage.credentials import KEY_PREFIX, digest, is_well_formed
 from engage.database.object_ids import is_object_id
 from engage.database.sql import Statement
@@ -98,7 +98,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[None, ApiKey]:
         key = api_key_of(request._request.META.get("HTTP_AUTHORIZATION", ""), now=(now := timezone.now()))
-        let_act(partial(_key_acts, key, request._request))
+        set_actor(partial(_key_acts, key, request._request))
         require_network(key, request._request)
         note_use(key, request._request, now=now)
         structlog.contextvars.bind_contextvars(workspace_id=key.workspace_id, api_key_id=key.id)

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from engage.audit.acting import let_act
+from engage.audit.acting import set_actor
 from engage.audit.refusals import record_refused_call
 from engage.errors import Refusal
 from engage.http.app_quotas import count_bridge_call, kib_of
@@ -83,7 +83,7 @@ class ApiView(APIView):
         try:
             answer = super().dispatch(request, *args, **kwargs)
         finally:
-            let_act(None)
+            set_actor(None)
             vars(self.request).get("parser_context", {}).clear()
             vars(self).clear()
         if isinstance(answer, Response):

@@ -14,7 +14,7 @@ from engage.audit.recording import record, saved
 
 
 @contextmanager
-def telling_of_accounts(name: str) -> Iterator[None]:
+def auditing_account_changes(name: str) -> Iterator[None]:
     """In the block, which is a transaction, the command of this name saves accounts, and the audit is told of each.
 
     Signals tell, because Django's own commands save where nothing else can be put beside it.

@@ -46,7 +46,7 @@ OF_A_BODY: Refusals = (
     body_too_large(MAX_BODY_BYTES),
 )
 OF_AN_IDEMPOTENCY_KEY: Refusals = (RequestInProgress(), IdempotencyKeyReused())
-OF_A_SERVER: Refusals = (
+SERVER_REFUSALS: Refusals = (
     Unauthorized(KEY_NOT_VALID),
     NetworkNotAllowed("198.51.100.7"),
     ScopeMissing(Scope.TRIGGER),
@@ -63,7 +63,7 @@ OF_AN_SDK: Refusals = (
 
 def failures_in_words() -> str:
     """A Markdown table of them, one line for each code."""
-    refusals = (*OF_EVERY_CALL, *OF_A_BODY, *OF_AN_IDEMPOTENCY_KEY, *OF_A_SERVER, *OF_AN_SDK)
+    refusals = (*OF_EVERY_CALL, *OF_A_BODY, *OF_AN_IDEMPOTENCY_KEY, *SERVER_REFUSALS, *OF_AN_SDK)
     kinds = sorted({type(refusal) for refusal in refusals}, key=lambda kind: (kind.status, kind.code))
     lines = [f"| {kind.status} | `{kind.code}` | {kind.error} | {kind.__doc__} |" for kind in kinds]
     return "\n".join(["| Status | `code` | `error` | Meaning |", "|---|---|---|---|", *lines])

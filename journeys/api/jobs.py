@@ -236,7 +236,7 @@ def get_job(asked: Asked[None, None], job_id: str) -> JobState:
     policy="lookup",
     tag="Journeys",
     ids=[_JOB_ID],
-    says="The job is cancelled; nobody will be enrolled by it.",
+    says="The job is cancelled and will enroll no customer.",
     answer="The job is cancelled.",
     examples={"Cancelled": _CANCELLED},
     refuses=[

@@ -99,7 +99,7 @@ class JourneyGraph:
     revision: Annotated[int, "The number of the revision.", Keywords(minimum=1)]
     nodes: Annotated[Sequence[Node], "The steps in order, between the entry and the two ends."]
     edges: Annotated[Sequence[Edge], "The ways between the nodes; at most one from one node to another."]
-    warnings: Annotated[Sequence[DefinitionWarning], "What may not be meant, such as a step that nobody can reach."]
+    warnings: Annotated[Sequence[DefinitionWarning], "What may not be meant, such as a step that cannot be reached."]
     exits: Annotated[Sequence[str], "What ends an enrollment whichever step it is at, in words."]
     mermaid: Annotated[str | None, "The graph as a Mermaid flowchart if `format=mermaid` was sent; otherwise null."]
 

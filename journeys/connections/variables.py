@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from engage.audit.facts import changes_between, facts_of
-from engage.audit.recording import deed, record, saved
+from engage.audit.recording import change, record, saved
 from engage.errors import Refusal
 from engage.json.compact import json_bytes, same_json
 from engage.json.storable import depth, unstorable
@@ -78,6 +78,6 @@ def delete_variable(variable: Variable) -> None:
     list(Variable.objects.select_for_update().filter(pk=variable.pk))  # whoever saves a definition waits, or is seen
     if used := readers_of(workspace_id=variable.workspace_id, variable=variable.name):
         raise VariableInUse(f"The variable {variable.name} is read by {', '.join(used)}; it cannot be deleted.")
-    gone = deed(AuditEntry.Action.DELETED, variable, changes=changes_between(facts_of(variable), {}))
+    gone = change(AuditEntry.Action.DELETED, variable, changes=changes_between(facts_of(variable), {}))
     variable.delete()
     record(gone)

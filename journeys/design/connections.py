@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from engage.audit.facts import SECRET, Facts, changes_between, facts_of
-from engage.audit.recording import deed, record, saved
+from engage.audit.recording import change, record, saved
 from engage.errors import Refusal
 from engage.json.compact import json_bytes, same_json
 from engage.json.documents import one_of
@@ -139,7 +139,7 @@ def delete_connection(connection: Connection) -> None:
     )  # whoever saves a definition waits, or is seen
     if used := journeys_sending_by(workspace_id=connection.workspace_id, key=connection.key):
         raise ConnectionInUse(f"Journeys send by {connection.key}: {', '.join(used)}. It cannot be deleted.")
-    gone = deed(AuditEntry.Action.DELETED, connection, changes=changes_between(_facts(connection), {}))
+    gone = change(AuditEntry.Action.DELETED, connection, changes=changes_between(_facts(connection), {}))
     connection.delete()
     record(gone)
 

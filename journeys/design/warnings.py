@@ -76,7 +76,7 @@ def _unreachable_steps(definition: _Definition) -> Iterator[DefinitionWarning]:
             ahead += course.steps[step_id].targets
     for step_id in course.steps:
         if step_id not in reached:
-            message = f"Nobody can reach the step {step_id!r}: no way leads to it from the first step."
+            message = f"The step {step_id!r} cannot be reached: no way leads to it from the first step."
             yield definition.at_step(step_id, message)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from customers.conditions.instants import parse_instant
 from engage.audit.facts import changes_between, facts_of
-from engage.audit.recording import deed, record, saved
+from engage.audit.recording import change, record, saved
 from engage.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
 from engage.json.documents import Part
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Workspace
@@ -230,12 +230,12 @@ def _seed_identity_keys(app: App, keys: Sequence[IdentityKey]) -> None:
     stored = {row.kid: row for row in IdentityKey.objects.filter(app=app)}
     before = {kid: facts_of(row) for kid, row in stored.items()}
     gone = [row for kid, row in stored.items() if kid not in {key.kid for key in keys}]
-    deeds = [deed(AuditEntry.Action.DELETED, row, changes=changes_between(before[row.kid], {})) for row in gone]
+    entries = [change(AuditEntry.Action.DELETED, row, changes=changes_between(before[row.kid], {})) for row in gone]
     IdentityKey.objects.filter(pk__in=[row.pk for row in gone]).delete()
     for key in keys:
         said = {name: getattr(key, name) for name in ("alg", "secret", "expires_at")}
         row, _ = IdentityKey.objects.update_or_create(
             app=app, kid=key.kid, defaults={"workspace_id": app.workspace_id, **said}
         )
-        deeds += saved(row, before=before.get(key.kid), after=facts_of(row))
-    record(*deeds)
+        entries += saved(row, before=before.get(key.kid), after=facts_of(row))
+    record(*entries)

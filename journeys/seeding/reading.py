@@ -75,4 +75,4 @@ def store(rows: Sequence[Model], *, fields: Sequence[str], before: Mapping[str, 
         model: Any = type(rows[0])
         model.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=fields)
         each = (saved(row, before=before.get(getattr(row, named)), after=facts_of(row)) for row in rows)
-        record(*(one for deeds in each for one in deeds))
+        record(*(one for entries in each for one in entries))

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from django.db.models.functions import Now
 
-from engage.audit.recording import Deed, record
+from engage.audit.recording import Change, record
 from engage.database.object_ids import ObjectId
 from engage.models import AuditEntry
 from journeys.counts.stats import Span, journey_stats
@@ -28,7 +28,7 @@ def record_act(
         case SteeredHost():
             name, which, act.host = "steeredhost", about.host, about.host
     note = f"{kind.label.capitalize()}."
-    record(Deed(action=AuditEntry.Action.STEERED, workspace_id=about.workspace_id, kind=name, id=which, note=note))
+    record(Change(action=AuditEntry.Action.STEERED, workspace_id=about.workspace_id, kind=name, id=which, note=note))
     act.save(force_insert=True)
     return act
 
@@ -55,8 +55,8 @@ class Steered:
     journey_id: Annotated[ObjectId, "The journey's id."]
     state: Annotated[
         Journey.State,
-        "`active`: customers enter and step. `closed`: nobody enters, and those inside go on. `held`: nobody steps. "
-        "`aborted`: nobody enters, and nobody is inside.",
+        "`active`: customers enter and advance. `closed`: no customer enters, and those inside go on. `held`: no "
+        "customer advances. `aborted`: no customer enters, and none is inside.",
     ]
     dry_run: Annotated[bool, "Whether this is only what the call would do."] = False
     changed: Annotated[bool, "False if there was nothing to do: the journey was like that before."]
@@ -65,7 +65,7 @@ class Steered:
     settled: Annotated[
         bool,
         "False if a step or a decision that had begun before the call has not ended: it may yet be written. Call again "
-        "to be told.",
+        "to see that it has.",
     ] = True
     released: Annotated[int, "How many became due while the journey was held, and go on now."] = 0
     released_until: Annotated[datetime | None, "When about the last of them goes on, if they do so at a pace."] = None

@@ -41,7 +41,7 @@ def test_a_step_that_nobody_can_reach_is_told_where_it_stands_and_at_the_step(st
     lost = {"id": "lost", "type": "delay", "for": "P1D", "next": None}
     steps = [{"id": "out", "type": "exit", "reason": "Over."}, lost]
     told = drafted(staff, steps=json.dumps(steps, indent=1))
-    message = "Nobody can reach the step 'lost': no way leads to it from the first step."
+    message = "The step 'lost' cannot be reached: no way leads to it from the first step."
     (warning,) = told["warnings"]
     assert (told["mistakes"], warning["message"], warning["line"]) == ([], f"steps[1]: {message}", 7)
     notes = {node["id"]: (node["notes"], node.get("warnings")) for node in told["drawing"]["nodes"]}

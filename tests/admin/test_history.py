@@ -6,7 +6,7 @@ from django.db.models import Model
 from django.test import Client
 
 from engage.admin.parts.columns import page_url
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.models import ApiKey, App, AuditEntry, Workspace
 from journeys.models import Journey, WebhookSecret
 from tests.admin.forms import edit, form_of
@@ -27,7 +27,7 @@ def history_of(client: Client, record: Model, *, page: int = 1) -> str:
 def note(app: App, *messages: str) -> None:
     """Entries of the audit, in their order."""
     for message in messages:
-        record(deed(AuditEntry.Action.CHANGED, app, note=message))
+        record(change(AuditEntry.Action.CHANGED, app, note=message))
 
 
 def test_a_short_history_has_one_page(staff: Client, app: App) -> None:

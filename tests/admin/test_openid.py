@@ -23,7 +23,7 @@ from pytest_django import Settings
 from structlog.testing import capture_logs
 
 from engage.admin.login.openid import provider
-from engage.admin.login.openid.provider import NotProven, Provider, claims_of
+from engage.admin.login.openid.provider import InvalidIdToken, Provider, claims_of
 from engage.admin.login.passwords import LoginLimitExceeded
 from engage.audit import refusals
 from engage.models import AuditEntry, Membership, Workspace
@@ -372,5 +372,5 @@ def test_a_token_that_anybody_could_make_is_not_believed(issuer: str, algorithm:
 
 
 def test_what_is_no_answer_of_a_provider_is_refused(rf: Any, issuer: str) -> None:
-    with pytest.raises(NotProven):
+    with pytest.raises(InvalidIdToken):
         claims_of(rf.get(CALLBACK), code="no code", nonce="n", code_verifier="v" * 50)

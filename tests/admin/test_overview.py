@@ -136,7 +136,7 @@ def test_it_is_quiet_where_nothing_happened_yet(staff: Client) -> None:
     context = staff.get("/admin/").context
     assert [(figure.value, figure.note) for figure in (*context["figures"], *context["failures"])] == [
         ("0", "every job is decided"),
-        ("0", "nobody is due"),
+        ("0", "none is due"),
         ("0", "none is late"),
         ("0", "in the last day"),
         ("0", "in the last day"),

@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from bridge.models import Interaction
 from customers.models import Event
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.database.pruning import prune
 from engage.models import AuditEntry, IdempotencyRecord, Workspace
 from journeys.models import (
@@ -344,9 +344,9 @@ def test_rows_that_somebody_holds_are_passed_over(acme: Workspace) -> None:
 
 def test_the_audit_is_pruned_when_its_time_has_come_and_not_before(acme: Workspace, settings: Settings) -> None:
     what = "entries of the audit"
-    record(deed(AuditEntry.Action.CHANGED, acme, note="kept for a year"))
+    record(change(AuditEntry.Action.CHANGED, acme, note="kept for a year"))
     settings.RETAIN_AUDIT_DAYS = 0
-    record(deed(AuditEntry.Action.CHANGED, acme, note="kept for ever"))
+    record(change(AuditEntry.Action.CHANGED, acme, note="kept for ever"))
     assert what not in after(1000)
     settings.RETAIN_AUDIT_DAYS = 30  # says nothing of entries that are there
     assert what not in after(364)

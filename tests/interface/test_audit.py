@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from engage.audit import refusals
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.models import AuditEntry, IdentityKey, Workspace
 from journeys.models import SteeringAct
 from tests.support.audit import told, written
@@ -157,7 +157,7 @@ def test_a_change_of_ones_own_password_is_told(client: Client) -> None:
 
 def test_an_entry_goes_with_its_transaction(acme: Workspace) -> None:
     with transaction.atomic():
-        record(deed(AuditEntry.Action.CHANGED, acme))
+        record(change(AuditEntry.Action.CHANGED, acme))
         transaction.set_rollback(True)
     assert told() == []
 
@@ -190,7 +190,7 @@ def test_a_position_that_is_none_is_refused(server: ServerClient, acme: Workspac
 @pytest.mark.django_db(transaction=True)
 def test_what_is_committed_late_is_read_late_and_not_missed(server: ServerClient, acme: Workspace) -> None:
     with transaction.atomic():
-        record(deed(AuditEntry.Action.CHANGED, acme, note="began first"))
+        record(change(AuditEntry.Action.CHANGED, acme, note="began first"))
         elsewhere(lambda: put_message(server, "sale"))
         seen = elsewhere(lambda: audit(server))
     assert [one["object"]["name"] for one in seen["entries"]] == ["sale"]
@@ -228,7 +228,7 @@ def test_nobody_changes_or_deletes_an_entry_before_its_time(
 
 def test_an_entry_may_be_deleted_once_its_time_is_over(acme: Workspace, settings: Any) -> None:
     settings.RETAIN_AUDIT_DAYS = -1
-    record(deed(AuditEntry.Action.CHANGED, acme))
+    record(change(AuditEntry.Action.CHANGED, acme))
     AuditEntry.objects.all().delete()
     assert told() == []
 

@@ -22,7 +22,7 @@ def test_a_queued_job_is_cancelled_and_never_enrolled(server: ServerClient, jour
     answer = cancel(server, journey, queued["jobId"])
     assert (answer.status_code, answer.json()["message"]) == (
         200,
-        "The job is cancelled; nobody will be enrolled by it.",
+        "The job is cancelled and will enroll no customer.",
     )
     job = answer.json()["data"]
     assert (job["jobId"], job["status"], job["result"]) == (queued["jobId"], "cancelled", "cancelled")

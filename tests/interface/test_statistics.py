@@ -48,7 +48,7 @@ def test_the_graph_warns_of_steps_that_nobody_can_reach(server: ServerClient, ac
     assert graph["warnings"] == [
         {
             "place": f"steps[{number}]",
-            "message": f"Nobody can reach the step '{name}': no way leads to it from the first step.",
+            "message": f"The step '{name}' cannot be reached: no way leads to it from the first step.",
         }
         for number, name in ((1, "lost"), (3, "too"))
     ]

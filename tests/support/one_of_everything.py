@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from bridge.models import Interaction
 from customers.models import Alias, Customer, Event
-from engage.audit.recording import Deed, record
+from engage.audit.recording import Change, record
 from engage.models import App, AuditEntry, IdempotencyRecord, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
@@ -56,7 +56,7 @@ def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Cust
     SegmentFactory.create_batch(rows - 1, workspace=workspace)
     SegmentFactory.create(workspace=workspace, members=customers)
     for customer in customers:
-        record(Deed(action=AuditEntry.Action.ERASED, workspace_id=workspace.id, kind="customer", id=customer.id))
+        record(Change(action=AuditEntry.Action.ERASED, workspace_id=workspace.id, kind="customer", id=customer.id))
     if not WebhookSecret.objects.filter(workspace=workspace).exists():
         WebhookSecret.objects.create(workspace=workspace, secret="whsec_")
     for _ in range(rows):

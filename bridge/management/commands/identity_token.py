@@ -8,7 +8,7 @@ import jwt
 from django.core.management.base import BaseCommand, CommandError
 
 from engage.audit.acting import acting, command
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.models import AuditEntry, IdentityKey
 
 
@@ -35,5 +35,5 @@ class Command(BaseCommand):
         if options["user_id"]:
             claims["idt"] = "userId"
         with acting(command("identity_token")):
-            record(deed(AuditEntry.Action.LOOKED_AT, key, note="A token was signed with it."))
+            record(change(AuditEntry.Action.LOOKED_AT, key, note="A token was signed with it."))
         self.stdout.write(jwt.encode(claims, key.secret, algorithm="HS256", headers={"kid": key.kid}))

@@ -17,7 +17,7 @@ from config.local.demo import ADMIN, RECEIVER_HOST, Demo, PrintedWorkspace, read
 from config.local.tour import MAILER, TOUR, tour_connection, tour_steps
 from engage.audit.acting import acting, command
 from engage.credentials import digest
-from engage.management.accounts import telling_of_accounts
+from engage.management.accounts import auditing_account_changes
 from engage.models import ApiKey, Workspace
 from journeys.design.authoring import save_journey
 from journeys.design.connections import save_connection
@@ -67,7 +67,7 @@ def _ensure_administrator(*, noted: str | None) -> str | None:
     user = User.objects.filter(username=ADMIN).first()
     if user is None:
         fresh = secrets.token_urlsafe(12)
-        with telling_of_accounts("prepare"):
+        with auditing_account_changes("prepare"):
             User.objects.create_superuser(ADMIN, password=fresh)
         return fresh
     return noted if noted and user.check_password(noted) else None

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET
 
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.break_glass import taken
 from engage.models import AuditEntry
 
@@ -23,7 +23,7 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
         user = taken(token)
         if user is not None:
             login(request, user)  # and the link holds no more
-            record(deed(AuditEntry.Action.LOGGED_IN, user, note="With the link of break_glass."))
+            record(change(AuditEntry.Action.LOGGED_IN, user, note="With the link of break_glass."))
     if user is None:
         raise PermissionDenied("This link holds no more. Make another one: manage.py break_glass")
     return redirect("admin:index")

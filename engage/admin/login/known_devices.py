@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.http.caps import count_within
 from engage.models import AuditEntry
 
@@ -38,7 +38,7 @@ def remembering(login: _Login) -> _Login:
         is_let_in = request.method == "POST" and answer.status_code == HTTPStatus.FOUND
         if is_let_in and request.user.is_authenticated:
             _remember(request, answer, account=request.user.get_username())
-            record(deed(AuditEntry.Action.LOGGED_IN, request.user))
+            record(change(AuditEntry.Action.LOGGED_IN, request.user))
         return answer
 
     return page

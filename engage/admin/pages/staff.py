@@ -17,7 +17,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from engage.admin.login.openid import PREFIX
 from engage.admin.parts.edits import CheckedEdits
 from engage.audit.facts import SECRET
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.models import AuditEntry
 
 admin.site.unregister(User)
@@ -28,7 +28,7 @@ class _Page(Protocol):
     def __call__(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse: ...
 
 
-def telling_of_passwords(page: _Page) -> _Page:
+def audits_password_changes(page: _Page) -> _Page:
     """The page where staff change their own password, which has the audit know."""
 
     @transaction.atomic
@@ -36,7 +36,7 @@ def telling_of_passwords(page: _Page) -> _Page:
         answer = page(request, extra_context)
         if request.method == "POST" and answer.status_code == HTTPStatus.FOUND:
             changes = {"password": (SECRET, SECRET)}
-            record(deed(AuditEntry.Action.CHANGED, cast("User", request.user), changes=changes))
+            record(change(AuditEntry.Action.CHANGED, cast("User", request.user), changes=changes))
         return answer
 
     return told

@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.text import capfirst, get_text_list
 
 from engage.audit.facts import SECRET, Changes, changes_between, facts_of, is_secret
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.models import AuditEntry
 
 _PER_PAGE = 100
@@ -35,19 +35,19 @@ class AuditedAdmin(admin.ModelAdmin[Any]):
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         if not self.audited_elsewhere:
-            record(deed(AuditEntry.Action.CREATED, obj, changes=message | changes_between({}, facts_of(obj))))
+            record(change(AuditEntry.Action.CREATED, obj, changes=message | changes_between({}, facts_of(obj))))
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """Writes no entry for a save without changes. A text tells what was done besides saving."""
         if isinstance(message, str):
             self.note(obj, AuditEntry.Action.CHANGED, message)
         elif message and not self.audited_elsewhere:
-            record(deed(AuditEntry.Action.CHANGED, obj, changes=message))
+            record(change(AuditEntry.Action.CHANGED, obj, changes=message))
 
     def log_deletions(self, request: HttpRequest, queryset: Iterable[Any]) -> Any:
         if not self.audited_elsewhere:
             gone = [(obj, changes_between(facts_of(obj), {})) for obj in queryset]
-            record(*(deed(AuditEntry.Action.DELETED, obj, changes=changes) for obj, changes in gone))
+            record(*(change(AuditEntry.Action.DELETED, obj, changes=changes) for obj, changes in gone))
 
     def response_action(self, *args: Any, **kwargs: Any) -> Any:
         """What is done to several that were chosen, and its entries, are one transaction."""
@@ -56,7 +56,7 @@ class AuditedAdmin(admin.ModelAdmin[Any]):
 
     def note(self, obj: Model, action: AuditEntry.Action, text: str = "") -> None:
         """Writes what was done besides saving."""
-        record(deed(action, obj, note=text))
+        record(change(action, obj, note=text))
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Shows the audit's entries where Django would show those of its own log, which stays empty."""

@@ -240,8 +240,8 @@ class ReadOnlyAdmin(RecordAdmin):
     """The admin of records that the service writes: they can be viewed and found by a whole id, but not changed."""
 
     search_fields = ("pk",)  # makes the search box appear; matching() decides what it finds
-    never_added = "Such records are made by the service itself; nobody makes them by hand."
-    never_deleted = "Such records are made by the service itself; nobody deletes them by hand."
+    never_added = "The service makes such records itself; they are not made by hand."
+    never_deleted = "The service makes such records itself; they are not deleted by hand."
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.crypto import get_random_string
 
 from engage.break_glass import SECONDS, token_of
-from engage.management.accounts import telling_of_accounts
+from engage.management.accounts import auditing_account_changes
 from engage.second_factor import replace_recovery_codes
 
 _NAME = "break-glass"
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--end", action="store_true", help="close the account")
 
     def handle(self, *args: Any, end: bool, **options: Any) -> None:
-        with telling_of_accounts("break_glass"):
+        with auditing_account_changes("break_glass"):
             if end:
                 self._close()
             else:

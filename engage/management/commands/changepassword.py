@@ -4,10 +4,10 @@ from typing import Any
 
 from django.contrib.auth.management.commands import changepassword
 
-from engage.management.accounts import telling_of_accounts
+from engage.management.accounts import auditing_account_changes
 
 
 class Command(changepassword.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        with telling_of_accounts("changepassword"):
+        with auditing_account_changes("changepassword"):
             return super().handle(*args, **options)

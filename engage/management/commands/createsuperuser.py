@@ -4,10 +4,10 @@ from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
 
-from engage.management.accounts import telling_of_accounts
+from engage.management.accounts import auditing_account_changes
 
 
 class Command(createsuperuser.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        with telling_of_accounts("createsuperuser"):
+        with auditing_account_changes("createsuperuser"):
             return super().handle(*args, **options)

@@ -10,7 +10,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from engage.audit.acting import acting, command
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.models import AuditEntry
 
 
@@ -27,5 +27,5 @@ class Command(BaseCommand):
         with acting(command("reset_second_factor")), transaction.atomic():
             taken = [model.objects.filter(user=user).delete()[0] for model in (TOTPDevice, StaticDevice)]
             if any(taken):
-                record(deed(AuditEntry.Action.CHANGED, user, note="The second factor was taken away."))
+                record(change(AuditEntry.Action.CHANGED, user, note="The second factor was taken away."))
         self.stdout.write("Done: it sets up a new one." if any(taken) else "It had none.")

@@ -69,7 +69,7 @@ class JourneyForm(forms.ModelForm[Journey]):
     class Meta:
         model = Journey
         fields = ("workspace", "key", *_JOURNEY_FIELDS)
-        help_texts = {"active": "Switched off, it takes nobody in any more; customers who are inside go on."}
+        help_texts = {"active": "Switched off, it takes in no more customers; those inside go on."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -12,10 +12,10 @@ from engage.errors import Refusal
 from journeys.admin.content_rights import WHY_NOT, may_write_content
 from journeys.admin.journeys.drafts import draft_of
 from journeys.admin.journeys.trying import TryForm, may_send, may_try, sent, tried
-from journeys.admin.steering.buttons import SteersJourneys
+from journeys.admin.steering.buttons import SteeringActs
 
 
-class JourneyPages(SteersJourneys):
+class JourneyPages(SteeringActs):
     """Adds their addresses to the admin of journeys."""
 
     def get_urls(self) -> list[URLPattern]:

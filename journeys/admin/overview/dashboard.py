@@ -88,7 +88,7 @@ def keeping_up(may: Any) -> list[Figure]:
     if may(Chunk):
         figures.append(_waiting("Jobs to decide", _jobs(waiting), "every job is decided", list_url(Chunk)))
     if may(Enrollment):
-        figures.append(_waiting("Enrollments to walk", waiting.enrollments, "nobody is due", list_url(Enrollment)))
+        figures.append(_waiting("Enrollments to walk", waiting.enrollments, "none is due", list_url(Enrollment)))
     if may(WebhookDelivery):
         failing = counted(waiting.open_circuits, "failing way is", "failing ways are")
         left_alone = f"; {failing} left alone" if waiting.open_circuits else ""

@@ -13,7 +13,7 @@ from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, Selec
 from engage.admin.parts.records import ReadOnlyAdmin
 from journeys.admin.people.call import table_of_call
 from journeys.admin.results import counted_results
-from journeys.admin.steering.buttons import CancelsTriggers, button_of, may_steer
+from journeys.admin.steering.buttons import CancelAct, button_of, may_steer
 from journeys.jobs.progress import count_jobs
 from journeys.models import Chunk, EnrollmentJob, Trigger
 
@@ -21,7 +21,7 @@ _MOST_JOBS = 500
 
 
 @admin.register(Trigger)
-class TriggerAdmin(CancelsTriggers):
+class TriggerAdmin(CancelAct):
     list_display = ("journey", "form", "customers", "queued_at", "workspace", "id")
     list_display_links = ("queued_at", "id")
     titled_by = ("journey",)

@@ -16,7 +16,7 @@ from engage.admin.parts.records import ReadOnlyAdmin, RecordAdmin
 from engage.audit.acting import by_staff
 from engage.errors import Refusal
 from journeys import wakeups
-from journeys.admin.steering.keeping import KeepsJourneys
+from journeys.admin.steering.keeping import ArchiveActs
 from journeys.design.opening import activate, close
 from journeys.due import Due
 from journeys.models import Journey, Trigger
@@ -25,7 +25,7 @@ from journeys.steering.cancelling import cancel_trigger
 from journeys.steering.holding import MOST_PER_MINUTE, hold, resume
 from journeys.steps.exit import LONGEST_REASON
 
-NOT_SETTLED = " What had begun before has not ended: a step may yet be written. Do it again to be told."
+NOT_SETTLED = " What had begun before has not ended: a step may yet be written. Do it again to see that it has."
 _LABELS = {
     "queued": "waiting for a decision",
     "inside": "staying inside",
@@ -176,7 +176,7 @@ def button_of(trigger: Trigger) -> dict[str, Any]:
     return {"act": CANCEL, "href": reverse("admin:journeys_trigger_cancel", args=[trigger.pk])}
 
 
-class SteersJourneys(KeepsJourneys):
+class SteeringActs(ArchiveActs):
     """Adds the addresses of the buttons to the admin of journeys."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -188,7 +188,7 @@ class SteersJourneys(KeepsJourneys):
         return [self.address("<str:object_id>/steer/<str:act>/", steer, "steer"), *super().get_urls()]
 
 
-class CancelsTriggers(ReadOnlyAdmin):
+class CancelAct(ReadOnlyAdmin):
     """Adds the address of the button to the admin of triggers."""
 
     def get_urls(self) -> list[URLPattern]:

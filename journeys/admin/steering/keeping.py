@@ -37,7 +37,7 @@ class ArchivedFilter(RadioFilter):
         return queryset.filter(archived_at__isnull=self.value() != "yes")
 
 
-class KeepsJourneys(RecordAdmin):
+class ArchiveActs(RecordAdmin):
     """What the admin of journeys does beside showing and saving them."""
 
     change_form_outer_after_template: Any = "journeys/admin/keeping.html"

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from engage.audit.acting import acting, command
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.models import AuditEntry
 from journeys.management.arguments import workspace_named
 from journeys.models import WebhookSecret
@@ -39,5 +39,5 @@ class Command(BaseCommand):
         grace = timedelta(hours=options["grace"])
         with acting(command("rotate_webhook_secret")), transaction.atomic():
             secret = rotate_webhook_secret(workspace_id=workspace.id, now=timezone.now(), grace=grace)
-            record(deed(AuditEntry.Action.CREATED, WebhookSecret.objects.get(workspace=workspace, retires_at=None)))
+            record(change(AuditEntry.Action.CREATED, WebhookSecret.objects.get(workspace=workspace, retires_at=None)))
         self.stdout.write(secret)

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from engage.audit.acting import acting, command
-from engage.audit.recording import deed, record
+from engage.audit.recording import change, record
 from engage.models import AuditEntry
 from journeys.management.arguments import workspace_named
 from journeys.models import WebhookSecret
@@ -24,5 +24,5 @@ class Command(BaseCommand):
         workspace = workspace_named(options["workspace"])
         secret = current_secrets([workspace.id])[workspace.id]
         with acting(command("webhook_secret")):
-            record(deed(AuditEntry.Action.LOOKED_AT, WebhookSecret.objects.get(workspace=workspace, retires_at=None)))
+            record(change(AuditEntry.Action.LOOKED_AT, WebhookSecret.objects.get(workspace=workspace, retires_at=None)))
         self.stdout.write(secret)

@@ -16,7 +16,7 @@ HEADERS = {"Content-Type": "application/json", "Authorization": "Bearer hush", "
 CALL: dict[str, Any] = {"id": "call", "type": "webhook", "url": "https://mail.example/send", "headers": HEADERS}
 SHOWN = {"Content-Type": "application/json", "Authorization": "***", "X-Shop": "***"}
 MASKED = {**CALL, "headers": SHOWN}
-ELSEWHERE = (
+VOUCHED_UNTIL = (
     "https://mail.example.org/send",
     "https://mail.example:8443/send",
     "http://mail.example/send",
@@ -48,7 +48,7 @@ def test_a_mask_keeps_what_is_stored_of_the_same_step_at_the_same_host(acme: Wor
         ("steps[0].headers.Authorization", "secret_needed", 422),
         ("steps[0].headers.X-Shop", "secret_needed", 422),
     ]
-    for url in ELSEWHERE:
+    for url in VOUCHED_UNTIL:
         assert refused(acme, [{**MASKED, "url": url}]) == lacking, url
     assert refused(acme, [{**MASKED, "id": "other"}]) == lacking
     assert refused(acme, [MASKED], key="other") == lacking
@@ -64,8 +64,8 @@ def test_a_copy_and_a_rollback_have_the_secrets_of_their_own_hosts(acme: Workspa
     journey = save(acme, [CALL])
     copy = duplicate_journey(journey, key="copy", now=timezone.now())
     assert headers_of(copy) == HEADERS
-    assert refused(acme, [{**MASKED, "url": ELSEWHERE[0]}], key="copy")[0][1] == "secret_needed"
-    save(acme, [{**CALL, "url": ELSEWHERE[0], "headers": {"Authorization": "theirs"}}])
+    assert refused(acme, [{**MASKED, "url": VOUCHED_UNTIL[0]}], key="copy")[0][1] == "secret_needed"
+    save(acme, [{**CALL, "url": VOUCHED_UNTIL[0], "headers": {"Authorization": "theirs"}}])
     journey.refresh_from_db()
     assert headers_of(roll_back(journey, number=1, now=timezone.now()).journey) == HEADERS
 

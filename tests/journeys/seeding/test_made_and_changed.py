@@ -280,7 +280,7 @@ def test_a_step_that_nobody_can_reach_is_told_and_saved(seed: Seed) -> None:
     assert printed["warnings"] == [
         {
             "place": "journeys[1].steps[1]",
-            "message": "Nobody can reach the step 'lost': no way leads to it from the first step.",
+            "message": "The step 'lost' cannot be reached: no way leads to it from the first step.",
         }
     ]
     assert Journey.objects.get(key="welcome").revisions.get().steps == steps

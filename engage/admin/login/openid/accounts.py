@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from engage.admin.login.openid import PREFIX
-from engage.admin.login.openid.provider import Claims, NotProven
-from engage.audit.acting import who_acts
+from engage.admin.login.openid.provider import Claims, InvalidIdToken
+from engage.audit.acting import current_actor
 from engage.audit.facts import changes_between, facts_of
-from engage.audit.recording import Deed, deed, record, saved
+from engage.audit.recording import Change, change, record, saved
 from engage.errors import Refusal
 from engage.models import ActorKind, AuditEntry, Membership, Workspace
 
@@ -23,7 +23,7 @@ _LONGEST_NAME = 150
 _SUBJECT = re.compile(r"[!-~]{1,255}")
 
 
-class MayNotEnter(Refusal):
+class LoginDenied(Refusal):
     """The provider vouches for somebody who has no business here. `account` is its name here, whether or not it is."""
 
     status = 403
@@ -33,20 +33,20 @@ class MayNotEnter(Refusal):
         self.account = account
 
 
-class NoRole(MayNotEnter):
+class NoRole(LoginDenied):
     """None of the groups has a role."""
 
     code = "no_role"
 
 
-class AccountClosed(MayNotEnter):
+class AccountClosed(LoginDenied):
     """A superuser has closed the account here."""
 
     code = "account_closed"
 
 
 def account_of(claims: Claims) -> User:
-    """The account, with the roles of its groups and no others; it is made if there is none. Raises MayNotEnter.
+    """The account, with the roles of its groups and no others; it is made if there is none. Raises LoginDenied.
 
     Who has no role is refused, and an account that they had keeps none.
     """
@@ -73,11 +73,11 @@ def _bring_up_to_date(user: User, values: Mapping[str, str | bool], roles: Mappi
         setattr(user, field, value)
     if before != facts_of(user):
         user.save(update_fields=list(values))
-    deeds = [*saved(user, before=before, after=facts_of(user)), *_set_roles(user, roles)]
-    record(*deeds, by=replace(who_acts(), kind=ActorKind.STAFF, id=str(user.pk), name=user.username))
+    entries = [*saved(user, before=before, after=facts_of(user)), *_set_roles(user, roles)]
+    record(*entries, by=replace(current_actor(), kind=ActorKind.STAFF, id=str(user.pk), name=user.username))
 
 
-def _set_roles(user: User, roles: Mapping[str, str]) -> list[Deed]:
+def _set_roles(user: User, roles: Mapping[str, str]) -> list[Change]:
     """Lets the account have these roles, by the ids of their workspaces, and no others."""
     held = {one.workspace_id: one for one in Membership.objects.filter(user=user)}
     gone = [one for workspace_id, one in held.items() if workspace_id not in roles]
@@ -86,15 +86,15 @@ def _set_roles(user: User, roles: Mapping[str, str]) -> list[Deed]:
         for workspace_id, role in roles.items()
         if workspace_id not in held or held[workspace_id].role != role
     ]
-    deeds = [deed(AuditEntry.Action.DELETED, one, changes=changes_between(facts_of(one), {})) for one in gone]
+    entries = [change(AuditEntry.Action.DELETED, one, changes=changes_between(facts_of(one), {})) for one in gone]
     Membership.objects.filter(pk__in=[one.pk for one in gone]).delete()
     Membership.objects.bulk_create(
         new, update_conflicts=True, unique_fields=["user", "workspace"], update_fields=["role"]
     )
     for one in new:
         before = held.get(one.workspace_id)
-        deeds += saved(one, before=facts_of(before) if before else None, after=facts_of(one))
-    return deeds
+        entries += saved(one, before=facts_of(before) if before else None, after=facts_of(one))
+    return entries
 
 
 def _rights(groups: Iterable[str]) -> tuple[bool, dict[str, str]]:
@@ -114,10 +114,10 @@ def _groups(claims: Claims) -> list[str]:
 
 
 def _name_of(claims: Claims) -> str:
-    """Of the issuer and the subject: another issuer's subjects are other people. Raises NotProven."""
+    """Of the issuer and the subject: another issuer's subjects are other people. Raises InvalidIdToken."""
     subject = claims["sub"]
     if not isinstance(subject, str) or not _SUBJECT.fullmatch(subject):
-        raise NotProven
+        raise InvalidIdToken
     issuer = hashlib.sha256(settings.OIDC_ISSUER.encode()).hexdigest()[:8]
     name = f"{PREFIX}{issuer}:{subject}"
     if len(name) <= _LONGEST_NAME:

@@ -17,11 +17,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from mozilla_django_oidc.views import OIDCAuthenticationRequestView
 
-from engage.admin.login.openid.accounts import MayNotEnter, account_of
-from engage.admin.login.openid.provider import NotProven, OthersAreLoggingIn, ProviderAway, asking, claims_of, setting
+from engage.admin.login.openid.accounts import LoginDenied, account_of
+from engage.admin.login.openid.provider import (
+    InvalidIdToken,
+    LoginsUnderWay,
+    ProviderUnavailable,
+    asking,
+    claims_of,
+    setting,
+)
 from engage.admin.login.passwords import LoginLimitExceeded
-from engage.admin.login.second_factor.requirement import ELSEWHERE
-from engage.audit.recording import deed, record
+from engage.admin.login.second_factor.requirement import VOUCHED_UNTIL
+from engage.audit.recording import change, record
 from engage.audit.refusals import record_failed_login
 from engage.errors import Refusal
 from engage.http.caps import CapReached, count_towards
@@ -45,16 +52,16 @@ class _Begin(OIDCAuthenticationRequestView):  # type: ignore[misc] # it has no t
     get_settings = staticmethod(setting)
 
 
-def _or_says_why(page: _Page) -> _Page:
+def _show_refusals(page: _Page) -> _Page:
     """The page, or one that tells why nobody gets in."""
 
     @wraps(page)
     def answer(request: HttpRequest) -> HttpResponse:
         try:
             return page(request)
-        except (CapReached, OthersAreLoggingIn, ProviderAway) as refusal:
+        except (CapReached, LoginsUnderWay, ProviderUnavailable) as refusal:
             return _refused(request, refusal)
-        except (MayNotEnter, NotProven) as refusal:
+        except (LoginDenied, InvalidIdToken) as refusal:
             _note_failure(refusal)
             return _refused(request, refusal)
 
@@ -63,7 +70,7 @@ def _or_says_why(page: _Page) -> _Page:
 
 @never_cache
 @require_GET
-@_or_says_why
+@_show_refusals
 def begin(request: HttpRequest) -> HttpResponse:
     """Sends the browser to the provider. Each time counts as an attempt: what comes back needs one, and only once."""
     count_towards(LoginLimitExceeded, address=client_address(request), rate=settings.ADMIN_LOGIN_LIMIT)
@@ -73,13 +80,13 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_GET
-@_or_says_why
-def take_back(request: HttpRequest) -> HttpResponse:
+@_show_refusals
+def callback(request: HttpRequest) -> HttpResponse:
     """Logs in whom the provider vouches for, in answer to what this browser's session has asked."""
     code = request.GET.get("code")
     if not code or request.GET.get("state") not in (request.session.get(_STATES) or {}):
         count_towards(TooManyStrayAnswers, address=client_address(request), rate=settings.ADMIN_LOGIN_LIMIT)
-        raise NotProven
+        raise InvalidIdToken
     with asking():  # who is refused here has used up nothing, and may load the page again
         asked = _asked(request)
         claims = claims_of(request, code=code, nonce=asked["nonce"], code_verifier=asked["code_verifier"])
@@ -87,8 +94,8 @@ def take_back(request: HttpRequest) -> HttpResponse:
     goes_on = request.session.get(_NEXT)  # looked at when it was kept
     with transaction.atomic():
         login(request, user)  # gives the session another key
-        request.session[ELSEWHERE] = time.time() + settings.OIDC_SESSION_SECONDS
-        record(deed(AuditEntry.Action.LOGGED_IN, user))
+        request.session[VOUCHED_UNTIL] = time.time() + settings.OIDC_SESSION_SECONDS
+        record(change(AuditEntry.Action.LOGGED_IN, user))
     return HttpResponseRedirect(goes_on or reverse("admin:index"))
 
 
@@ -101,8 +108,8 @@ def _asked(request: HttpRequest) -> dict[str, Any]:
     return asked
 
 
-def _note_failure(refusal: MayNotEnter | NotProven) -> None:
-    name = refusal.account if isinstance(refusal, MayNotEnter) else ""
+def _note_failure(refusal: LoginDenied | InvalidIdToken) -> None:
+    name = refusal.account if isinstance(refusal, LoginDenied) else ""
     account_id = User.objects.filter(username=name).values_list("pk", flat=True).first() if name else None
     log.warning("login_failed", account_id=account_id, reason=refusal.code)
     record_failed_login(account_id, name, note=refusal.message)

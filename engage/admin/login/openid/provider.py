@@ -36,7 +36,7 @@ _UNFIT = (requests.RequestException, jwt.PyJWTError, SuspiciousOperation, Lookup
 log = structlog.get_logger(__name__)
 
 
-class ProviderAway(Refusal):
+class ProviderUnavailable(Refusal):
     """The provider cannot be reached, or is not what OIDC_ISSUER names."""
 
     status = 503
@@ -46,7 +46,7 @@ class ProviderAway(Refusal):
         super().__init__("The OpenID Connect provider does not answer as it should. The log tells more.")
 
 
-class NotProven(Refusal):
+class InvalidIdToken(Refusal):
     """What came back does not prove who it is."""
 
     status = 403
@@ -56,7 +56,7 @@ class NotProven(Refusal):
         super().__init__("The OpenID Connect provider has not proven who you are. Log in once more.")
 
 
-class OthersAreLoggingIn(Refusal):
+class LoginsUnderWay(Refusal):
     """A process asks the provider about one person at a time: it may be slow, and the threads serve calls, too."""
 
     status = 503
@@ -73,17 +73,17 @@ _kept_keys: dict[str, tuple[float, list[dict[str, Any]]]] = {}  # by address: si
 def asking() -> Iterator[None]:
     """In the block, and nowhere else, the provider is waited for: by one thread of a process.
 
-    Others are refused at once, and so is everybody for a while after it has not answered. Raises OthersAreLoggingIn and
-    ProviderAway.
+    Others are refused at once, and so is everybody for a while after it has not answered. Raises LoginsUnderWay and
+    ProviderUnavailable.
     """
     issuer = settings.OIDC_ISSUER
     if time.monotonic() < _away_until.get(issuer, 0):
-        raise ProviderAway
+        raise ProviderUnavailable
     if not _asking.acquire(blocking=False):
-        raise OthersAreLoggingIn("Somebody else is logging in, or the provider does not answer. Try again.")
+        raise LoginsUnderWay("Somebody else is logging in, or the provider does not answer. Try again.")
     try:
         yield
-    except ProviderAway:
+    except ProviderUnavailable:
         _away_until[issuer] = time.monotonic() + _AWAY_SECONDS
         raise
     finally:
@@ -105,7 +105,7 @@ def _discovered(issuer: str) -> Mapping[str, Any]:
 
 
 def discovered() -> Mapping[str, Any]:
-    """What the provider says of itself, kept until the process ends. Raises OthersAreLoggingIn and ProviderAway."""
+    """What the provider says of itself, kept until the process ends. Raises LoginsUnderWay and ProviderUnavailable."""
     issuer = settings.OIDC_ISSUER
     if issuer not in _kept:
         with asking():
@@ -113,12 +113,12 @@ def discovered() -> Mapping[str, Any]:
                 _kept[issuer] = _discovered(issuer)
             except _UNFIT as unfit:
                 log.warning("openid_provider_away", exc_info=unfit)
-                raise ProviderAway from unfit
+                raise ProviderUnavailable from unfit
     return _kept[issuer]
 
 
 def setting(name: str, *default: Any) -> Any:
-    """The library's settings, which it asks for one by one. Raises ProviderAway."""
+    """The library's settings, which it asks for one by one. Raises ProviderUnavailable."""
     told = discovered()
     known = {
         "OIDC_OP_AUTHORIZATION_ENDPOINT": told["authorization_endpoint"],
@@ -207,13 +207,13 @@ def _fitting(keys: list[dict[str, Any]], header: Mapping[str, Any]) -> dict[str,
 
 
 def claims_of(request: HttpRequest, *, code: str, nonce: str, code_verifier: str) -> Claims:
-    """What the provider says of who has brought this code. Raises ProviderAway and NotProven."""
+    """What the provider says of who has brought this code. Raises ProviderUnavailable and InvalidIdToken."""
     provider = Provider()
     try:
         return provider.claims(request, code=code, nonce=nonce, code_verifier=code_verifier)
     except _AWAY as away:
         log.warning("openid_provider_away", exc_info=away)
-        raise ProviderAway from away
+        raise ProviderUnavailable from away
     except _UNFIT as unfit:
         log.warning("openid_not_proven", exc_info=unfit)
-        raise NotProven from unfit
+        raise InvalidIdToken from unfit

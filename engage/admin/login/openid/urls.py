@@ -2,10 +2,10 @@
 
 from django.urls import path
 
-from engage.admin.login.openid.pages import begin, take_back
+from engage.admin.login.openid.pages import begin, callback
 from engage.admin.login.openid.provider import CALLBACK
 
 urlpatterns = [
     path("", begin, name="openid"),
-    path("callback/", take_back, name=CALLBACK),
+    path("callback/", callback, name=CALLBACK),
 ]

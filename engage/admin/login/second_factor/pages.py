@@ -22,7 +22,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from engage.admin.login.second_factor.requirement import forget_device, is_required, note_device
-from engage.audit.recording import Deed, deed, record
+from engage.audit.recording import Change, change, record
 from engage.audit.refusals import record_failed_login
 from engage.models import AuditEntry, Phone
 from engage.second_factor import device_that_takes, phone_to_set_up, replace_recovery_codes
@@ -107,8 +107,8 @@ def _replace_by(device: Phone, user: Any) -> list[str]:
         return replace_recovery_codes(user, number=_RECOVERY_CODES)
 
 
-def _told(user: Any, note: str) -> Deed:
-    return deed(AuditEntry.Action.CHANGED, user, note=note)
+def _told(user: Any, note: str) -> Change:
+    return change(AuditEntry.Action.CHANGED, user, note=note)
 
 
 def _note_failure(user: Any) -> None:

@@ -19,7 +19,7 @@ SUPERUSER, ALL = "superuser", "all"
 REQUIRED_OF = (ALL, SUPERUSER, *Membership.Role.values)  # what SECOND_FACTOR may name
 # Of the session: which recovery codes the account had when it began, or has got in it. Each new phone has new ones.
 _CODES = "recovery_codes"
-ELSEWHERE = "second_factor_elsewhere"  # of the session: until when a provider, which has asked for it, vouches
+VOUCHED_UNTIL = "second_factor_elsewhere"  # of the session: until when a provider, which has asked for it, vouches
 
 
 def _note(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
@@ -87,7 +87,7 @@ class SecondFactorMiddleware:
         own = [reverse("second_factor"), reverse("second_factor_set_up"), reverse("admin:logout")]
         if request.path in own:
             return None
-        vouched_until = request.session.get(ELSEWHERE)
+        vouched_until = request.session.get(VOUCHED_UNTIL)
         if vouched_until is not None:
             return None if time.time() < vouched_until else _log_in_anew(request)
         user: Any = request.user

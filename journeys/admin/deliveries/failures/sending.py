@@ -15,7 +15,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.admin.rights.reach import reachable
-from engage.audit.recording import Deed, deed, record
+from engage.audit.recording import Change, change, record
 from engage.http.query_strings import whole_number
 from engage.models import AuditEntry, Workspace
 from journeys.admin.deliveries.failures.conditions import conditions_in, in_words, wanted_by
@@ -110,7 +110,9 @@ class SendsAgain(ReadOnlyAdmin):
             tried = try_now(workspace_id=workspace.pk, host=host, source=source)
             if tried:
                 steered = AuditEntry.Action.STEERED
-                record(Deed(action=steered, workspace_id=workspace.pk, kind="steeredhost", id=host, note="Tried now."))
+                record(
+                    Change(action=steered, workspace_id=workspace.pk, kind="steeredhost", id=host, note="Tried now.")
+                )
                 transaction.on_commit(wake_sender, robust=True)
         self.message_user(request, "It is tried now." if tried else "It is not left alone any more.")
         opened = request.headers.get("Referer", "")
@@ -142,4 +144,4 @@ def _webhooks(number: int, *, is_are: bool = True) -> str:
 
 
 def _note(records: Iterable[WebhookDelivery | Resending], note: str) -> None:
-    record(*(deed(AuditEntry.Action.SENT_AGAIN, one, note=note) for one in records))
+    record(*(change(AuditEntry.Action.SENT_AGAIN, one, note=note) for one in records))
