@@ -105,8 +105,8 @@ def test_who_is_refused_what_nobody_may_do_is_told_so_and_why(
                 answer = staff.get(url)
                 assert answer.status_code == 200 or "can grant it" not in answer.content.decode()
     for url, why in (
-        (f"{list_of(Trigger)}add/", "nobody makes them by hand."),
-        (page_url(Trigger.objects.get()).replace("/change/", "/delete/"), "nobody deletes them by hand."),
+        (f"{list_of(Trigger)}add/", "they are not made by hand."),
+        (page_url(Trigger.objects.get()).replace("/change/", "/delete/"), "they are not deleted by hand."),
         (page_url(Journey.objects.get()).replace("/change/", "/delete/"), "Archive it instead."),
     ):
         for client in (staff, onlooker):

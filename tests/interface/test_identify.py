@@ -404,13 +404,13 @@ def test_both_are_needed(sdk: SdkClient, body: dict[str, Any], missing: str) -> 
 
 
 def test_it_is_limited_and_counted(sdk: SdkClient, settings: Settings, ada: Customer) -> None:
-    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "1/m"
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "1/h"
     done(identify(sdk, external_id="ada"))
     refused(identify(sdk, user_id="anon-2", external_id="ada"), status=429, error="Rate limit exceeded")
     refused(identify(sdk, user_id="anon-2", external_id="bob"), status=429, error="Rate limit exceeded")
     done(identify(sdk, external_id="ada"))
     assert Customer.objects.get() == ada
-    settings.BRIDGE_RATE_LIMIT = "2/m"
+    settings.BRIDGE_RATE_LIMIT = "2/h"
     *_, last = [identify(sdk, external_id="ada") for _ in range(3)]
     refused(last, status=429, error="Rate limit exceeded")
 
