@@ -18,6 +18,7 @@ from customers.identity.claims import is_anonymous
 from customers.identity.identifiers import best_match_query, find_or_create_customer
 from customers.models import Customer, Event
 from customers.profile import check_claim, claim_attributes
+from customers.watching import looking_once
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement, Template
 from engage.models import App
@@ -97,12 +98,15 @@ def _record_step_by_step(
     now: datetime,
 ) -> RecordedInteraction:
     with transaction.atomic():
-        found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by, is_proven=call.is_proven)
-        customer, written = found.customer, []
-        if call.must_be_anonymous and not is_anonymous(customer, str(call.known_by.user_id)):
-            call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
-        if attributes:
-            written = claim_attributes(customer=customer, attributes=attributes.values)
+        with looking_once():
+            found = find_or_create_customer(
+                workspace_id=app.workspace_id, known_by=call.known_by, is_proven=call.is_proven
+            )
+            customer, written = found.customer, []
+            if call.must_be_anonymous and not is_anonymous(customer, str(call.known_by.user_id)):
+                call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
+            if attributes:
+                written = claim_attributes(customer=customer, attributes=attributes.values)
         if found.created:  # counted only now: attributes that cannot be written leave no customer behind
             count_customer_created(app_id=app.id, address=call.address)
         interaction = RecordedInteraction(

@@ -11,7 +11,9 @@ from bridge.people.merging import TooLargeToMerge, move_all
 from bridge.requests import BridgeCall
 from customers.identity.identifying import Said, identify_person
 from customers.identity.locks import undisturbed
+from customers.identity.merging import Person
 from customers.personal import is_large
+from customers.watching import looking_once
 from engage.audit.acting import Actor
 from engage.models import ActorKind, App
 
@@ -39,15 +41,12 @@ def proven_words(*, app: App, call: BridgeCall, user_id: str) -> tuple[BridgeCal
 
 
 def _identify(app: App, call: BridgeCall, said: Said) -> list[str]:
-    identified = identify_person(said)
-    person = identified.person
-    if person.created:
-        count_customer_created(app_id=app.id, address=call.address)
-    if person.anonymous:
-        if is_large(workspace_id=app.workspace_id, customer_id=person.anonymous.id):
-            raise TooLargeToMerge
-        by_page = Actor(kind=ActorKind.STRANGER, id=app.id)  # whoever calls with it
-        move_all(anonymous=person.anonymous, into=person.customer, claimed_alias=not said.proves("user_id"), by=by_page)
+    with looking_once():
+        identified = identify_person(said)
+        person = identified.person
+        if person.created:
+            count_customer_created(app_id=app.id, address=call.address)
+        _merge(person, app, said)
     recorded = RecordedInteraction(
         kind=Interaction.Kind.IDENTIFY, created_customer=person.created and person.anonymous is None
     )
@@ -55,3 +54,12 @@ def _identify(app: App, call: BridgeCall, said: Said) -> list[str]:
     if not identified.kept:
         transaction.set_rollback(True)
     return identified.added
+
+
+def _merge(person: Person, app: App, said: Said) -> None:
+    if person.anonymous is None:
+        return
+    if is_large(workspace_id=app.workspace_id, customer_id=person.anonymous.id):
+        raise TooLargeToMerge
+    by_page = Actor(kind=ActorKind.STRANGER, id=app.id)  # whoever calls with it
+    move_all(anonymous=person.anonymous, into=person.customer, claimed_alias=not said.proves("user_id"), by=by_page)

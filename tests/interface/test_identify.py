@@ -10,8 +10,8 @@ from bridge.models import Interaction
 from customers.attribute_rules import MAX_CLAIMED_BYTES
 from customers.erasure import erase_customer
 from customers.models import Alias, Customer, Event
-from engage.models import App, AuditEntry, IdentityKey, Workspace
-from tests.bridge.identity.tokens import SECRET, token
+from engage.models import AuditEntry, Workspace
+from tests.bridge.identity.tokens import proving, token
 from tests.support.bridge_calls import ACTION, ANON, IDENTIFY, SEEN, click, identify, submit
 from tests.support.calls import customers_path, data, refused
 from tests.support.clients import Answer, SdkClient, ServerClient
@@ -422,12 +422,6 @@ def test_only_allowed_origins(acme: Workspace, ada: Customer) -> None:
     assert not Alias.objects.exists()
 
 
-def proving(acme: Workspace, identity: str) -> SdkClient:
-    app: App = AppFactory.create(workspace=acme, identity=identity)
-    IdentityKey.objects.create(workspace=acme, app=app, kid="k1", alg="HS256", secret=SECRET)
-    return SdkClient(app)
-
-
 @pytest.mark.parametrize(
     ("sent", "code"),
     [
@@ -440,7 +434,7 @@ def proving(acme: Workspace, identity: str) -> SdkClient:
 def test_who_enforces_wants_a_token_for_whom_they_are(
     acme: Workspace, ada: Customer, sent: dict[str, str], code: str
 ) -> None:
-    sdk = proving(acme, "enforce")
+    sdk = proving(acme)
     click(sdk, userId=ANON)
     answer = identify(sdk, external_id="ada", **sent)
     assert (answer.status_code, answer.json()["code"]) == (401, code)

@@ -24,6 +24,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment, StepRun
 from journeys.steering.releasing import release
 from journeys.walking import walk_due
+from tests.bridge.identity.tokens import proving, token
 from tests.journeys.walking.stories import enter, history
 from tests.support.bridge_calls import ANON, identify, submit
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
@@ -124,6 +125,36 @@ def test_so_does_who_is_identified(acme: Workspace, server: ServerClient, sdk: S
     data(identify(sdk, email="ada@example.com"), status=200)
     let_workers_walk()
     assert history(enrollment) == MOVED
+
+
+def absent(*fields: str) -> dict[str, Any]:
+    return {"all": [{"field": f"customer.{field}", "op": "not_exists"} for field in fields]}
+
+
+PLAN = {"formData": {"plan": "pro"}, "submitAction": {"type": "update_profile", "profileAttributes": {"plan": "plan"}}}
+
+
+@pytest.mark.parametrize(
+    ("unmet", "call", "sent"),
+    [
+        (absent("email"), identify, {"email": "ada@example.com"}),  # one goes, and another comes
+        (absent("email", "cart"), identify, {}),  # it goes, and what the anonymous person has comes
+        (absent("email", "plan"), submit, {"userId": None, **PLAN}),
+    ],
+)
+def test_what_a_profile_is_between_two_writes_of_one_call_ends_no_wait(
+    acme: Workspace, server: ServerClient, unmet: Any, call: Callable[..., Any], sent: dict[str, Any]
+) -> None:
+    """A token confirms the external id, so an e-mail address that is only claimed goes; the same call writes on."""
+    known: dict[str, Any] = {"external_id": "ada", "email": "old@example.com", "phone": None}
+    customer = CustomerFactory.create(workspace=acme, **known, claimed_identifiers=["email", "external_id"])
+    anonymous_of(acme, claimed_identifiers=["user_id"], attributes={"cart": "b7"})
+    enrollment = waiter(server, customer, unmet)
+    proof = {"external_id": "ada", "identityToken": token(email="ada@example.com")}
+    data(call(proving(acme), **proof, **sent), status=200)
+    let_workers_walk()
+    assert Customer.objects.get(id=customer.id).email != "old@example.com"
+    assert history(enrollment) == [("wait", "waiting")]
 
 
 def test_so_does_an_import(server: ServerClient, ada: Customer, tmp_path: Path) -> None:
