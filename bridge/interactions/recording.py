@@ -23,6 +23,7 @@ from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement, Template
 from engage.models import App
 from journeys import wakeups
+from journeys.entering.by_event import count_of_nothing
 from journeys.walking.reactions import record_and_react, unnoticed
 
 
@@ -170,7 +171,8 @@ def _record_at_once(
         message_id=call.message_id,
         verified=call.marks.verified,
     )
-    return interaction if _insert(interaction, app, call, known, also=of_event) else None
+    with_event = _WITH_EVENT.filled(event=of_event, missed=count_of_nothing(event.name))
+    return interaction if _insert(interaction, app, call, known, with_event) else None
 
 
 # Written as SQL because every call needs it: building the statement with the ORM takes three times as long as
@@ -185,7 +187,7 @@ SELECT {id}, {workspace_id}, {app_id}, customer.id, {event_id}, {message_id}, {k
     {verified}, {identity_problem}, {origin}
 FROM customer
 """)
-_WITH_EVENT = Template(", event AS ({event})")
+_WITH_EVENT = Template(", event AS ({event}), missed AS ({missed})")
 _NO_EVENT = Fragment("")
 
 
@@ -195,16 +197,16 @@ def insert_interaction(interaction: RecordedInteraction, *, app: App, call: Brid
 
 
 def _insert(
-    interaction: RecordedInteraction, app: App, call: BridgeCall, customer: Fragment, *, also: Fragment | None = None
+    interaction: RecordedInteraction, app: App, call: BridgeCall, customer: Fragment, with_event: Fragment = _NO_EVENT
 ) -> bool:
     """Records the interaction for the customer that the fragment selects. Returns False if it selects none.
 
-    `also` is another insert for the same `customer`.
+    `with_event` are other inserts for the same `customer`.
     """
     marks = call.marks
     inserted = _INSERT.execute(
         customer=customer,
-        with_event=_WITH_EVENT.filled(event=also) if also else _NO_EVENT,
+        with_event=with_event,
         id=interaction.id,
         workspace_id=app.workspace_id,
         app_id=app.id,

@@ -85,9 +85,15 @@ def lock_having_any(
     nothing new can refer to them either). Without `wait`, nobody is waited for. Raises CustomersMoved, for
     `undisturbed`, if somebody has moved or, without `wait`, is locked by others.
     """
+    lock = ("FOR UPDATE" if for_update else "FOR NO KEY UPDATE") + ("" if wait else " SKIP LOCKED")
+    return _having_any(workspace_id, identifiers, columns, lock=lock)
+
+
+def _having_any(
+    workspace_id: str, identifiers: Mapping[str, Collection[str]], columns: str, *, lock: str
+) -> list[Customer]:
     if not any(identifiers.values()):
         return []
-    lock = ("FOR UPDATE" if for_update else "FOR NO KEY UPDATE") + ("" if wait else " SKIP LOCKED")
     query = _LOCK.filled(named=_named(workspace_id, identifiers), columns=Fragment(columns), lock=Fragment(lock))
     return [_settled(customer) for customer in Customer.objects.raw(query.sql, query.params)]
 
@@ -135,12 +141,20 @@ def lock_customers_named(*, workspace_id: str, references: Iterable[Reference]) 
 
     Must run in `undisturbed`.
     """
+    return _customers_named(workspace_id, references, lock="FOR NO KEY UPDATE")
+
+
+def find_customers_named(*, workspace_id: str, references: Iterable[Reference]) -> dict[Reference, str]:
+    """The same as of now: nobody is locked."""
+    return _customers_named(workspace_id, references, lock="")
+
+
+def _customers_named(workspace_id: str, references: Iterable[Reference], *, lock: str) -> dict[Reference, str]:
     wanted: dict[str, set[str]] = {}
     for reference in references:
         wanted.setdefault(reference.field, set()).add(reference.value)
     found: dict[Reference, str] = {}
-    columns = ", ".join(_IDENTIFIERS)
-    for customer in lock_having_any(workspace_id=workspace_id, identifiers=wanted, columns=columns):
+    for customer in _having_any(workspace_id, wanted, ", ".join(_IDENTIFIERS), lock=lock):
         for (field, value), own in names_of(customer).items():
             if value in wanted.get(field, ()) and (own or Reference(field, value) not in found):
                 found[Reference(field, value)] = customer.id

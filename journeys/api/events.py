@@ -17,6 +17,7 @@ from customers.identity.locks import TooManyAtOnce
 from customers.identity.lookup import IDENTIFIER_NAMES
 from engage.calls.asked import Asked
 from engage.calls.call import Answered, post
+from engage.calls.queries import DRY_RUN_MESSAGE, DryRun
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.json.fields import Items, Member, RequiredWithout, Stored, Text, members, spellings
@@ -24,8 +25,10 @@ from engage.json.keywords import OneOf
 from engage.json.reading import ArraySizeExceeded, Problem, read
 from engage.json.storable import describe
 from engage.schema.bodies import BLANK, NOT_BLANK, at_least_one_of, none_of
-from engage.scopes import Scope
+from engage.scopes import Scope, require_scope
 from engage.sizes import MAX_LIST_BYTES
+from journeys.api.path_ids import JOURNEY_ID
+from journeys.walking.event_dry_runs import TriedEvent, WouldEnd, WouldNotStart, try_reported_events
 from journeys.walking.recording import (
     RecordedEvent,
     ReportedEvent,
@@ -136,7 +139,42 @@ class ReportedEventsData:
     results: Annotated[Sequence[EventResult], "One result per event, in the order sent."]
 
 
-Reported = Annotated[RecordedEvent | ReportedEventsData, OneOf("Reported")]
+@dataclass(frozen=True, kw_only=True)
+class EventItemTried(TriedEvent, ItemSent):
+    """One of the events, tried: what it would do."""
+
+    schema_name: ClassVar = "TriedEvent"
+
+    status: Literal["tried"] = "tried"
+
+
+TriedResult = Annotated[EventItemTried | ItemFailed, OneOf("TriedResult")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriedEventsData:
+    """What the events would do. Nothing was written."""
+
+    status: Literal["dry_run"] = "dry_run"
+    events: Annotated[Sequence[TriedResult], "One result per event, in the order sent; one if one event was sent."]
+
+
+Reported = Annotated[RecordedEvent | ReportedEventsData | TriedEventsData, OneOf("Reported")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventsQuery(DryRun):
+    """Whether the events are recorded, or only tried."""
+
+    from_bridge: Annotated[
+        bool, "`true` in a dry run: what the events would do if in-app messages sent them, without a token."
+    ] = False
+
+
+def _tried(outcome: TriedEvent | Refusal, sent: ItemSent) -> TriedResult:
+    return (
+        ItemFailed.of(outcome, sent) if isinstance(outcome, Refusal) else EventItemTried(**vars(sent), **vars(outcome))
+    )
 
 
 def _result(outcome: RecordedEvent | Refusal, sent: ItemSent) -> EventResult:
@@ -154,8 +192,32 @@ def _many(outcomes: Sequence[RecordedEvent | Refusal], items: Sequence[Any]) -> 
     return Answered(data=data, says=f"{data.recorded} recorded, {data.failed} failed.")
 
 
+def _done(tried: Sequence[TriedResult]) -> Answered[Reported]:
+    return Answered(data=TriedEventsData(events=tried), says=DRY_RUN_MESSAGE, status=HTTPStatus.OK)
+
+
+_ONLY_DRY = InvalidRequest("fromBridge is for dry runs only: send dryRun=true as well.")
 _RECORDED = RecordedEvent(event_id="6a0b1c2de4b0a1d2c3e4f5e1", customer_id=ADA)
 _UNKNOWN = unknown_customer("email")
+_ONE = ItemSent(index=0, external_id="ada")
+_TRIED = TriedEvent(
+    ends=[
+        WouldEnd(
+            journey_id=JOURNEY_ID.example,
+            key="cart",
+            enrollment_id="6a0b1c2fe4b0a1d2c3e4f504",
+            reason="The event 'ordered' ends the journey.",
+        )
+    ],
+    not_started=[
+        WouldNotStart(
+            journey_id="68a1f0c2e4b0a1d2c3e4f5a2",
+            key="big-orders",
+            reason="where_not_met",
+            details=["event.properties.total is 59.9, wanted at least 100"],
+        )
+    ],
+)
 _ORDERED = {"external_id": "ada", "eventName": "ordered", "eventProperties": {"orderId": "A-1042", "total": 59.9}}
 _EVENTS = [_ORDERED, {"email": "nobody@example.com", "eventName": "ordered"}]
 
@@ -168,14 +230,22 @@ _EVENTS = [_ORDERED, {"email": "nobody@example.com", "eventName": "ordered"}]
     max_inflated_bytes=MAX_LIST_BYTES,
     status=HTTPStatus.ACCEPTED,
     says="The event is recorded.",
-    answer="The event and its effects are committed; workers do the rest. A call with many events returns one result "
-    "per event, even if all of them failed.",
+    answer={
+        HTTPStatus.ACCEPTED: "The event and its effects are committed; workers do the rest. A call with many events "
+        "returns one result per event, even if all of them failed.",
+        HTTPStatus.OK: "The call was a dry run: nothing is recorded.",
+    },
     answer_name="EventsAnswer",
     requests={"One event": {**_ORDERED, "occurredAt": "2026-11-20T19:07:58Z"}, "Many events": {"events": _EVENTS}},
-    examples={"One event": _RECORDED, "One recorded, one refused": _many([_RECORDED, _UNKNOWN], _EVENTS)},
+    examples={
+        "One event": _RECORDED,
+        "One recorded, one refused": _many([_RECORDED, _UNKNOWN], _EVENTS),
+        "Dry run": _done([_tried(_TRIED, _ONE)]),
+    },
     refuses=[
         MissingParameter("eventName is required."),
         InvalidRequest(IN_THE_FUTURE),
+        _ONLY_DRY,
         InvalidRequest("events holds many events, and external_id is of one; send the one or the other."),
         ArraySizeExceeded("events holds 1001 items; its maximum is 1000."),
         _UNKNOWN,
@@ -184,7 +254,7 @@ _EVENTS = [_ORDERED, {"email": "nobody@example.com", "eventName": "ordered"}]
     once=True,
     often=True,
 )
-def report_events(asked: Asked[EventsBody, None]) -> Answered[Reported]:
+def report_events(asked: Asked[EventsBody, EventsQuery]) -> Answered[Reported]:
     """Report customer events
 
     Records one event of one customer, or up to 1,000 events of any customers. An event may start journeys that are
@@ -200,13 +270,38 @@ def report_events(asked: Asked[EventsBody, None]) -> Answered[Reported]:
     The two forms cannot be mixed.
 
     `occurredAt` is stored and displayed, but the event takes effect now, even if it happened in the past.
+
+    **Dry run:** `?dryRun=true` returns what each event would start, move and end, and why other journeys that listen to
+    its name would not start: as the events would take effect now, in their order, and as a worker would decide now.
+    Nothing is written. It needs the scope `customers:read` as well, and a key for certain journeys is told of these
+    only. It counts towards the rate limit.
     """
+    if asked.query.dry_run:
+        return _try(asked)
+    if asked.query.from_bridge:
+        raise _ONLY_DRY
     body, workspace_id, now = asked.body, asked.workspace_id, timezone.now()
     if body.events is None:
         event = body.event(body.event_name, now=now)
         return Answered(data=record_reported_event(workspace_id=workspace_id, event=event))
     events = [_read_item(item, now=now) for item in body.events]
     return _many(record_reported_events(workspace_id=workspace_id, events=events), body.events)
+
+
+def _try(asked: Asked[EventsBody, EventsQuery]) -> Answered[Reported]:
+    require_scope(asked.key.scopes, Scope.CUSTOMERS_READ)  # it shows what is known of people
+    body, now = asked.body, timezone.now()
+    one = [body.event(body.event_name, now=now)] if body.events is None else None
+    outcomes = try_reported_events(
+        workspace_id=asked.workspace_id,
+        events=one or [_read_item(item, now=now) for item in body.events or ()],
+        from_bridge=asked.query.from_bridge,
+        journeys=asked.key.journeys,
+    )
+    if one and isinstance(outcomes[0], Refusal):
+        raise outcomes[0]
+    sent = items_as_sent(body.events or [{"external_id": body.external_id}], known=spellings(EventItemPart))
+    return _done([_tried(outcome, item) for outcome, item in zip(outcomes, sent, strict=True)])
 
 
 def _read_item(item: Any, *, now: datetime) -> ReportedEvent | Refusal:

@@ -17,13 +17,14 @@ from engage.errors import InvalidRequest
 from engage.http.query_strings import whole_number
 from engage.json.fields import Parsed, Spelled
 from engage.json.instants import has_room
-from engage.json.keywords import Keywords
+from engage.json.keywords import Keywords, known
 from engage.scopes import Scope
 from journeys.api.path_ids import ANY_JOURNEY
 from journeys.counts.buckets import MOST_BUCKETS, Interval, bucket_edges, full_hour, next_full_hour
 from journeys.counts.stats import Bucket, Entries, Span, StepStats, journey_stats
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.enrollments.revisions import RevisionNotFound, revision_of
+from journeys.entering.by_event import NotStarted
 from journeys.models import Journey
 from journeys.steps.graph import NODE, Edge, Node, graph_of, mermaid_of
 from journeys.steps.times_of_day import InvalidTime, parse_timezone
@@ -104,6 +105,15 @@ class JourneyGraph:
     mermaid: Annotated[str | None, "The graph as a Mermaid flowchart if `format=mermaid` was sent; otherwise null."]
 
 
+_MissedEvents = Annotated[
+    Mapping[str, int],
+    "Of an event journey: the number of events of its name that it let start nothing, by reason: `where_not_met`, "
+    "`from_bridge` (they came from an in-app message, and do not count there), or `too_many_starts` (one address had "
+    "started as many journeys as it may). They belong to no revision. Events that were decided are in `entries`.",
+    Keywords(propertyNames={"type": "string", **known([reason.value for reason in NotStarted]).schema}),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class JourneyOutcomes:
     """What became of enrollments."""
@@ -135,6 +145,7 @@ class StatsAnswer:
     interval: Interval
     timezone: str
     queued: Annotated[int, "The number of jobs that wait for their decision now, whatever the time and the revision."]
+    events: _MissedEvents
     entries: Entries
     outcomes: JourneyOutcomes
     steps: Annotated[Mapping[str, StepStats], "What happened in each step that was ever begun, by its id."]
@@ -179,6 +190,7 @@ _STATS = StatsAnswer(
     interval=Interval.DAY,
     timezone="UTC",
     queued=12,
+    events={"where_not_met": 212, "from_bridge": 3},
     entries={"enrolled": 800, "already_enrolled": 40},
     outcomes=JourneyOutcomes(active=310, completed=470, exited=20),
     steps={
@@ -260,6 +272,7 @@ def get_journey_stats(asked: Asked[None, StatsQuery], journey: Journey) -> Stats
         interval=query.interval,
         timezone=query.timezone,
         queued=stats.queued,
+        events=stats.events,
         entries=stats.entries,
         outcomes=JourneyOutcomes(active=stats.active, completed=stats.completed, exited=stats.exited),
         steps=dict(sorted(stats.steps.items())),

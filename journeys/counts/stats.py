@@ -64,12 +64,14 @@ class Bucket:
 
 @dataclass(frozen=True, kw_only=True)
 class JourneyStats:
-    """The sums of a span. `queued` are those who wait for their decision now, and `active` those inside now.
+    """The sums of a span. `events` are those that started nothing, by reason (entering/by_event.py).
 
-    `edges` are the enrollments that went from a node to another (journeys/steps/graph.py).
+    `queued` are those who wait for their decision now, and `active` those inside now. `edges` are the enrollments that
+    went from a node to another (journeys/steps/graph.py).
     """
 
     queued: int
+    events: Mapping[str, int]
     entries: Entries
     active: int
     completed: int
@@ -163,6 +165,7 @@ def journey_stats(journey: Journey, span: Span) -> JourneyStats:
     inside = _looked_up(journey, span) if is_history_missing else _counted(ever)
     return JourneyStats(
         queued=queued,
+        events=within.events,
         entries=within.entries,
         active=inside.active,
         completed=within.into[COMPLETED],
@@ -178,6 +181,7 @@ class _Sums:
 
     def __init__(self, numbers: Iterable[tuple[Sequence[str], int | None]]) -> None:
         self.entries: Counter[str] = Counter()
+        self.events: Counter[str] = Counter()
         self.edges: Counter[tuple[str, str]] = Counter()
         self.into: Counter[str] = Counter()
         self.ends: Counter[tuple[str, str]] = Counter()
@@ -187,6 +191,8 @@ class _Sums:
             match kind:
                 case "entry":
                     self.entries[name] = number
+                case "event":
+                    self.events[name] = number
                 case "edge":
                     self.edges[name, outcome] = number
                     self.into[outcome] += number

@@ -2,11 +2,16 @@
 
 A few entries go to the single lane. More than that at once, from one report or one batch of walks, are a crowd: they go
 to the bulk lane, where they take turns with the workspace's large calls.
+
+An event that starts nothing in an active journey that listens to its name is counted there, with the reason. Journeys
+that are closed listen to nothing: what they miss is not counted, or whatever was ever closed would cost each event.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -15,14 +20,40 @@ from customers.events import NewEvent
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Rows, Statement
 from engage.request_log import current_request_id
+from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import QueuedEntry
 from journeys.entering.inserts import QUEUE_EACH
 from journeys.job_ids import job_id
-from journeys.models import CHUNK_SIZE, Chunk, EnrollmentJob
+from journeys.models import CHUNK_SIZE, Chunk, CountKind, EnrollmentJob
 from journeys.steps.context import Occurrence
-from journeys.steps.events import EventPattern, nothing_known, stored_pattern
+from journeys.steps.events import EventPattern, Known, nothing_known, stored_pattern
 
 _A_FEW = 10  # entries of one workspace
+
+
+class NotStarted(StrEnum):
+    """Why an event starts nothing in a journey that listens to its name."""
+
+    WHERE_NOT_MET = "where_not_met"
+    FROM_BRIDGE = "from_bridge"
+    TOO_MANY_STARTS = "too_many_starts"  # by one address, through the bridge
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventJourney:
+    """A journey that events start if they match the pattern, and if it is active."""
+
+    id: str
+    key: str
+    active: bool
+    pattern: EventPattern
+
+    def refuses(self, event: NewEvent, *, known: Known) -> NotStarted | None:
+        """Why the event, which has the pattern's name, does not match; None if it does."""
+        from_bridge = event.source.is_bridge
+        if self.pattern.matches(occurrence_of(event), from_bridge=from_bridge, known=known):
+            return None
+        return NotStarted.FROM_BRIDGE if from_bridge and not self.pattern.from_bridge else NotStarted.WHERE_NOT_MET
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +75,21 @@ def queue_entries(events: Sequence[NewEvent], *, may_queue: Callable[[int], bool
 
     Asks `may_queue` how many it may: all of them or none. Must run in a transaction, with the customers' rows locked.
     """
-    starts, known = _starts(events), nothing_known(timezone.now())
-    entries = [
-        EventEntry(event=event, journey_id=journey_id)
-        for event in events
-        for journey_id, pattern in starts.get((event.workspace_id, event.name), ())
-        if pattern.matches(occurrence_of(event), from_bridge=event.source.is_bridge, known=known)
-    ]
-    return _queue(entries) if entries and may_queue(len(entries)) else []
+    entries, missed = list[EventEntry](), Counter[Key]()
+    for event, journey, why_not in listened_to(events):
+        if why_not is None:
+            entries.append(EventEntry(event=event, journey_id=journey.id))
+        else:
+            missed[_missed(event, journey.id, why_not)] += 1
+    if entries and not may_queue(len(entries)):
+        missed.update(_missed(entry.event, entry.journey_id, NotStarted.TOO_MANY_STARTS) for entry in entries)
+        entries = []
+    write_counts(missed)
+    return _queue(entries) if entries else []
+
+
+def _missed(event: NewEvent, journey_id: str, why: NotStarted) -> Key:
+    return event.workspace_id, journey_id, NO_REVISION, CountKind.EVENT.value, why.value, ""
 
 
 def starts_nothing(event_name: str) -> Fragment:
@@ -63,27 +101,50 @@ def starts_nothing(event_name: str) -> Fragment:
     )
 
 
-_JOURNEYS = Statement(
+def count_of_nothing(event_name: str) -> Fragment:
+    """The counts of such an event in the journeys that it does not start, a part of the statement that records it.
+
+    Its relation `customer` has a row with the `workspace_id`.
     """
-SELECT workspace_id, event_name, id, event_where, event_from_bridge
+    return Fragment(
+        "INSERT INTO journeys_countdelta (workspace_id, journey_id, revision_id, hour, kind, name, outcome, number) "
+        "SELECT journey.workspace_id, journey.id, 0, date_trunc('hour', statement_timestamp(), 'UTC'), 'event', "
+        "'from_bridge', '', 1 FROM customer JOIN journeys_journey journey ON journey.workspace_id = "
+        "customer.workspace_id WHERE journey.trigger_type = 'event' AND journey.active AND journey.event_name = %s",
+        [event_name],
+    )
+
+
+_LISTENING = """
+SELECT workspace_id, event_name, id, key, active, event_where, event_from_bridge
 FROM journeys_journey
-WHERE trigger_type = 'event' AND active
+WHERE trigger_type = 'event' AND {which}
   AND (workspace_id, event_name) IN (SELECT * FROM {kinds})
 ORDER BY id
-""",
-    kinds=Rows("kind", {"workspace_id": "text", "name": "text"}),
-)
+"""
+_KINDS = Rows("kind", {"workspace_id": "text", "name": "text"})
+_ACTIVE = Statement(_LISTENING, which="active", kinds=_KINDS)
+_ALL = Statement(_LISTENING, which="archived_at IS NULL", kinds=_KINDS)
 
 
-def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str, EventPattern]]]:
-    """The journeys that such an event starts, with the pattern that it must match, by workspace and event name."""
+def listened_to(
+    events: Sequence[NewEvent], *, closed: bool = False
+) -> Iterator[tuple[NewEvent, EventJourney, NotStarted | None]]:
+    """Each event with each journey that listens to its name, and why it would start nothing there; in order.
+
+    `closed`: also with those that are closed.
+    """
+    listening, known = dict[tuple[str, str], list[EventJourney]](), nothing_known(timezone.now())
     kinds = {(event.workspace_id, event.name) for event in events}
-    starts: dict[tuple[str, str], list[tuple[str, EventPattern]]] = {}
-    for workspace_id, name, journey_id, where, from_bridge in _JOURNEYS.rows(kinds=kinds):
+    rows = (_ALL if closed else _ACTIVE).rows(kinds=kinds)
+    for workspace_id, name, journey_id, key, active, where, from_bridge in rows:
         condition = None if where is None else json.loads(where)
         pattern = stored_pattern(name=name, where=condition, from_bridge=from_bridge)
-        starts.setdefault((workspace_id, name), []).append((journey_id, pattern))
-    return starts
+        journey = EventJourney(id=journey_id, key=key, active=active, pattern=pattern)
+        listening.setdefault((workspace_id, name), []).append(journey)
+    for event in events:
+        for journey in listening.get((event.workspace_id, event.name), ()):
+            yield event, journey, journey.refuses(event, known=known)
 
 
 # Job ids are unique: if the customer already has a job in the journey at that millisecond, this one moves past it.

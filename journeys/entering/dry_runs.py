@@ -1,16 +1,17 @@
-"""What a trigger call would do, without doing it: nothing is written, nothing is queued.
+"""What a trigger call would do, and what of it events would, without doing it: nothing is written or queued.
 
 The checks are those of trigger.py, in the same order. The jobs that the call would create are decided as a worker would
 decide them now (entering/entry_decisions.py), and the steps are walked by the same engine, on a virtual clock.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from customers.audience.selection import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
 from customers.conditions import CustomerFacts
+from customers.events import NewEvent
 from customers.models import Customer
 from engage.database.object_ids import row_with_id
 from engage.database.statement_limit import longer_statements
@@ -18,8 +19,8 @@ from journeys.connections.surroundings import surroundings_for
 from journeys.enrollments.revisions import courses_of
 from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.trigger import JourneyNotFound, Recipient, require_api_trigger
-from journeys.entering.waiting_jobs import supposed_jobs
-from journeys.entry_rules import Verdict
+from journeys.entering.waiting_jobs import supposed_by_events, supposed_jobs
+from journeys.entry_rules import Decision, Verdict
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.rehearsal import Rehearsal, rehearse
@@ -115,6 +116,19 @@ def try_customers(
         )
         for customer, (_, decision) in zip(customers, decisions, strict=True)
     ]
+
+
+def try_entries(
+    *, workspace_id: str, entries: Sequence[tuple[str, NewEvent]], ended: Collection[str]
+) -> list[Decision]:
+    """What a worker would decide now of the jobs that events would create in journeys with these ids, in order.
+
+    `ended` are the enrollments that the events would end before.
+    """
+    if not entries:
+        return []
+    jobs = supposed_by_events(workspace_id=workspace_id, entries=entries)
+    return [decision for _, decision in decide_jobs(jobs, ended=ended).decisions]
 
 
 def rehearse_journey(

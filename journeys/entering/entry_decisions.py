@@ -6,7 +6,7 @@
 3. Say of those whom conditions have refused, if any, which values failed.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.utils import timezone
@@ -60,14 +60,17 @@ class DecidedJobs:
     left: set[str] = field(default_factory=set)  # triggers whose jobs were not all decided
 
 
-def decide_jobs(relation: Fragment, *, held: Container[str] | None = None) -> DecidedJobs:
+def decide_jobs(relation: Fragment, *, held: Container[str] | None = None, ended: Collection[str] = ()) -> DecidedJobs:
     """Decides the jobs of a relation (see waiting_jobs.py) as of now.
 
-    `held` are the customers who are locked: jobs of others, into whom somebody was merged meanwhile, are left.
+    `held` are the customers who are locked: jobs of others, into whom somebody was merged meanwhile, are left. `ended`
+    are enrollments that are supposed to have ended.
 
     The number of statements does not grow with that of a journey's jobs.
     """
     read, journeys = _read(relation)
+    if ended:
+        read = [job._replace(active_enrollment_id=None) if job.active_enrollment_id in ended else job for job in read]
     left = [] if held is None else [job for job in read if job.customer_exists and job.customer_id not in held]
     jobs = [job for job in read if job not in left] if left else read
     failing = failing_conditions(relation=relation, jobs=jobs, journeys=journeys)

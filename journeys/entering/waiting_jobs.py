@@ -5,6 +5,7 @@ A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `req
 contains either jobs that wait, or supposed ones that no table holds; every query about jobs runs on such a relation.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 from django.db.models import F
 from psycopg.types.json import Jsonb
 
+from customers.events import NewEvent
 from engage.database.sql import Fragment, Rows, Statement, Template
 from journeys.enrollments.locks import HELD_AND_MARKED
 from journeys.entering.chunks import ClaimedChunk
@@ -55,7 +57,7 @@ class WaitingJob(NamedTuple):
 class EnteredJourney:
     """A journey with its current entry rules and revision; `first_step` is "" if it has no steps.
 
-    `exit_patterns` are the events that end it.
+    `exit_patterns` are the events that end it, and `guards` as they are stored (steering/guards.py).
     """
 
     id: str
@@ -64,6 +66,7 @@ class EnteredJourney:
     revision_id: int
     first_step: str
     exit_patterns: Sequence[EventPattern]
+    guards: object
 
 
 # Each job, customer and enrollment is looked up by its key, whatever the planner expects (docs/sql.md).
@@ -126,12 +129,27 @@ LEFT JOIN LATERAL (
 
 _SUPPOSED = Template(
     """
-SELECT named.id, '' AS trigger_id, '' AS request_id, {workspace_id}::text AS workspace_id,
-       {journey_id}::text AS journey_id, named.customer_id, {payload}::jsonb AS payload, NULL::text AS event_id,
-       {event_name}::text AS event_name, NULL::text AS event_message, NULL::boolean AS event_verified, 0 AS chain,
-       NULL::bigint AS serial, false AS crowd
-FROM unnest({customer_ids}::text[]) WITH ORDINALITY AS named(customer_id, id)
+SELECT named.id, '' AS trigger_id, '' AS request_id, {workspace_id}::text AS workspace_id, named.journey_id,
+       named.customer_id, named.payload, NULL::text AS event_id, named.event_name, NULL::text AS event_message,
+       named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd
+FROM {named}
 """
+)
+_OF_ONE_JOURNEY = Template("""(
+    SELECT id, {journey_id}::text AS journey_id, customer_id, {payload}::jsonb AS payload,
+           {event_name}::text AS event_name, NULL::boolean AS event_verified
+    FROM unnest({customer_ids}::text[]) WITH ORDINALITY AS one(customer_id, id)
+) AS named""")
+_OF_EVENTS = Rows(
+    "named",
+    {
+        "journey_id": "text",
+        "customer_id": "text",
+        "payload": "jsonb",
+        "event_name": "text",
+        "event_verified": "boolean",
+    },
+    place="id",
 )
 
 _READ_JOBS = Statement("""
@@ -187,13 +205,19 @@ def supposed_jobs(
     event_name: str | None = None,
 ) -> Fragment:
     """The relation of the jobs that a call (or an event) would create for these customers, numbered from 1."""
-    return _SUPPOSED.filled(
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        payload=Jsonb(payload),
-        event_name=event_name,
-        customer_ids=list(customer_ids),
+    named = _OF_ONE_JOURNEY.filled(
+        journey_id=journey_id, payload=Jsonb(payload), event_name=event_name, customer_ids=list(customer_ids)
     )
+    return _SUPPOSED.filled(workspace_id=workspace_id, named=named)
+
+
+def supposed_by_events(*, workspace_id: str, entries: Sequence[tuple[str, NewEvent]]) -> Fragment:
+    """The relation of the jobs that events would create in journeys with these ids, numbered from 1."""
+    rows = [
+        (journey_id, event.customer_id, json.dumps(dict(event.properties)), event.name, event.verified)
+        for journey_id, event in entries
+    ]
+    return _SUPPOSED.filled(workspace_id=workspace_id, named=_OF_EVENTS.of(rows))
 
 
 def read_jobs(jobs: Fragment) -> list[WaitingJob]:
@@ -228,4 +252,5 @@ def _entered(journey: Journey, revision: JourneyRevision) -> EnteredJourney:
         revision_id=revision.id,
         first_step=revision.steps[0]["id"] if revision.steps else "",
         exit_patterns=parse_exit_rules(revision.exit_on, stored=True).events if revision.exit_events else (),
+        guards=journey.guards,
     )

@@ -14,12 +14,14 @@ class CountKind(models.TextChoices):
     """What a count counts; see `name` and `outcome` of a row.
 
     entry: a decision, by its result. edge: an enrollment that went from the node `name` to the node `outcome`
-    (journeys/steps/graph.py). end: a run of the step `name` that has ended as `outcome`.
+    (journeys/steps/graph.py). end: a run of the step `name` that has ended as `outcome`. event: an event that started
+    nothing, by the reason; no history tells that.
     """
 
     ENTRY = "entry"
     EDGE = "edge"
     END = "end"
+    EVENT = "event"
 
 
 class CountDelta(models.Model):

@@ -80,11 +80,14 @@ class SteeredHost(models.Model):
 
 
 class GuardedResults(models.Model):
-    """How the latest attempts at webhooks of a guarded journey went: a character each, 1 for one that failed."""
+    """What the guards of a journey look at. How the latest attempts at its webhooks went: a character each, 1 for one
+    that failed. And how many have entered, by the sixtieth of the guard's time, numbered since 1970.
+    """
 
     journey = models.OneToOneField(Journey, on_delete=models.DO_NOTHING, db_constraint=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     latest = models.TextField(default="")
+    entries = models.JSONField(default=dict, db_default={})
 
     class Meta:
         constraints: ClassVar = [

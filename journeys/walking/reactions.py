@@ -6,7 +6,8 @@ An enrollment or a wait that begins later looks back for what it missed (enrollm
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import structlog
 from django.utils import timezone
@@ -31,6 +32,7 @@ class _ActiveEnrollment:
 
     id: str
     customer_id: str
+    journey_id: str
     course: Course
     step_id: str
     awaits: str
@@ -48,12 +50,14 @@ class _ActiveEnrollment:
         return any(pattern.looks_beyond and pattern.name in names for pattern in patterns)
 
 
-@dataclass
-class _Effects:
-    """The effects of the events, before they are written."""
+class Reaction(NamedTuple):
+    """What an event does to an enrollment: ends it for this reason, or, without one, moves it on from this step."""
 
-    exits: dict[str, EnrollmentExit] = field(default_factory=dict)
-    moves: dict[str, NewEvent] = field(default_factory=dict)
+    event: NewEvent
+    enrollment_id: str
+    journey_id: str
+    step_id: str
+    ends: str | None
 
 
 def _any_number(_: int) -> bool:
@@ -72,16 +76,35 @@ def record_and_react(
     reacting = [event for event in events if event.chain <= MAX_LINKS]
     if not reacting:
         return Due()
-    inside = [one for one in _active_enrollments(reacting) if one.id not in except_for]
-    effects = _effects(reacting, inside)
-    exit_enrollments(effects.exits.values())
-    moves = {one: (event.id, event.chain) for one, event in effects.moves.items() if one not in effects.exits}
+    found = reactions_to(reacting, except_for=except_for)
+    exit_enrollments(
+        EnrollmentExit(enrollment_id=one.enrollment_id, reason=one.ends) for one in found if one.ends is not None
+    )
+    moves = {one.enrollment_id: (one.event.id, one.event.chain) for one in found if one.ends is None}
     end_waits(moves)
     return Due(jobs=queue_entries(reacting, may_queue=may_start), walk=bool(moves))
 
 
+def reactions_to(events: Sequence[NewEvent], *, except_for: Collection[str] = ()) -> list[Reaction]:
+    """What the events, in their order, do to the enrollments that are there; at most one thing to each.
+
+    The first event that ends an enrollment ends it. Unless one does, the first that it waits for moves it.
+    """
+    inside: dict[str, list[_ActiveEnrollment]] = {}
+    for one in _active_enrollments(events):
+        if one.id not in except_for:
+            inside.setdefault(one.customer_id, []).append(one)
+    ends, moves = dict[str, Reaction](), dict[str, Reaction]()
+    for event in events:
+        for one in inside.get(event.customer_id, ()):
+            if found := _reaction(one, event):
+                (moves if found.ends is None else ends).setdefault(one.id, found)
+    return [*ends.values(), *(move for move in moves.values() if move.enrollment_id not in ends)]
+
+
 _ACTIVE_ENROLLMENTS = Statement("""
-SELECT enrollment.id, enrollment.customer_id, enrollment.revision_id, enrollment.step_id, enrollment.awaits_event
+SELECT enrollment.id, enrollment.customer_id, enrollment.journey_id, enrollment.revision_id, enrollment.step_id,
+       enrollment.awaits_event
 FROM journeys_enrollment enrollment
 JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
 WHERE enrollment.customer_id = ANY({customers}::text[]) AND enrollment.state = 'active'
@@ -109,6 +132,7 @@ def _active_enrollments(events: Sequence[NewEvent]) -> list[_ActiveEnrollment]:
         _ActiveEnrollment(
             id=row["id"],
             customer_id=row["customer_id"],
+            journey_id=row["journey_id"],
             course=course,
             step_id=row["step_id"],
             awaits=row["awaits_event"],
@@ -131,22 +155,10 @@ def _course(revision_id: int, courses: Courses) -> Course | None:
         return None
 
 
-def _effects(events: Sequence[NewEvent], inside: Sequence[_ActiveEnrollment]) -> _Effects:
-    by_customer: dict[str, list[_ActiveEnrollment]] = {}
-    for one in inside:
-        by_customer.setdefault(one.customer_id, []).append(one)
-    effects = _Effects()
-    for event in events:
-        for one in by_customer.get(event.customer_id, ()):
-            _notice(one, event, effects)
-    return effects
-
-
-def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> None:
-    """The first event that ends an enrollment ends it; the first one that it waits for moves it."""
+def _reaction(inside: _ActiveEnrollment, event: NewEvent) -> Reaction | None:
     occurrence, from_bridge = occurrence_of(event), event.source.is_bridge
     reason = inside.course.exit_rules.matching(occurrence, from_bridge=from_bridge, known=inside.known)
-    if reason is not None:
-        effects.exits.setdefault(inside.id, EnrollmentExit(enrollment_id=inside.id, reason=reason))
-    elif inside.awaited and inside.awaited.matches(occurrence, from_bridge=from_bridge, known=inside.known):
-        effects.moves.setdefault(inside.id, event)
+    awaited = inside.awaited
+    if reason is None and not (awaited and awaited.matches(occurrence, from_bridge=from_bridge, known=inside.known)):
+        return None
+    return Reaction(event, inside.id, inside.journey_id, inside.step_id, reason)

@@ -64,7 +64,7 @@ def record_reported_events(
 
     def record() -> list[NewEvent | Refusal]:
         known = lock_customers_named(workspace_id=workspace_id, references={event.customer for event in read})
-        outcomes = [_outcome(event, known, workspace_id) for event in events]
+        outcomes = [new_event(event, known, workspace_id) for event in events]
         due = record_and_react([outcome for outcome in outcomes if isinstance(outcome, NewEvent)])
         transaction.on_commit(lambda: wakeups.wake(due), robust=True)
         return outcomes
@@ -82,7 +82,13 @@ def unknown_customer(identifier: str) -> CustomerNotFound:
     return CustomerNotFound(named=identifier, advice="The customer must exist before an event is reported of them.")
 
 
-def _outcome(event: ReportedEvent | Refusal, known: Mapping[Reference, str], workspace_id: str) -> NewEvent | Refusal:
+def new_event(
+    event: ReportedEvent | Refusal, known: Mapping[Reference, str], workspace_id: str, *, from_bridge: bool = False
+) -> NewEvent | Refusal:
+    """The event to record of the customer whom it names among the known; its refusal if it names nobody.
+
+    `from_bridge`: as if an in-app message without a token had sent it.
+    """
     if isinstance(event, Refusal):
         return event
     customer_id = known.get(event.customer)
@@ -93,7 +99,7 @@ def _outcome(event: ReportedEvent | Refusal, known: Mapping[Reference, str], wor
         customer_id=customer_id,
         name=event.name,
         properties=event.properties,
-        source=Event.Source.API,
+        source=Event.Source.BRIDGE_ACTION if from_bridge else Event.Source.API,
         occurred_at=event.occurred_at,
-        verified=True,
+        verified=not from_bridge,
     )

@@ -6,6 +6,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
+from journeys.counts.stats import Span, journey_stats
 from journeys.models import EnrollmentJob
 from tests.support.bridge_calls import ACTION, CAPTURE, call
 from tests.support.calls import refused
@@ -68,10 +69,14 @@ def test_an_event_that_leads_to_something_is_recorded_in_a_transaction(
 def test_an_event_that_starts_journeys_of_servers_events_alone_costs_no_more_than_any(
     sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries, ada: Customer
 ) -> None:
-    JourneyFactory.create(workspace=ada.workspace, trigger_type="event", event_name="seen", event_from_bridge=False)
+    of_servers = {"trigger_type": "event", "event_from_bridge": False}
+    journeys = [
+        JourneyFactory.create(workspace=ada.workspace, **of_servers, event_name=name) for name in ("seen", "bought")
+    ]
     with django_assert_num_queries(2):
         assert call(sdk, ACTION, TRACK).status_code == 200
     assert not EnrollmentJob.objects.exists()
+    assert [journey_stats(one, Span()).events for one in journeys] == [{"from_bridge": 1}, {}]
 
 
 def test_a_call_for_a_new_customer(sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries) -> None:

@@ -195,12 +195,16 @@ SELECT journey_id, kind, name, outcome, hour, sum(number) FROM (
     UNION ALL
     SELECT journey_id, revision_id, kind, name, outcome, hour, -number FROM journeys_countdelta
 ) AS both_of
+WHERE kind <> 'event'
 GROUP BY journey_id, revision_id, kind, name, outcome, hour HAVING sum(number) <> 0
 """
 
 
 def counts_are_the_sums_of_the_history(service: Service) -> Iterator[str]:
-    """In every hour, which lasts a second here: it turns amid many transactions (service.py)."""
+    """In every hour, which lasts a second here: it turns amid many transactions (service.py).
+
+    But for events that started nothing, which no history has.
+    """
     for journey, kind, name, outcome, hour, number in service.ask(_COUNTED_OTHERWISE):
         yield f"in {journey}, the history has {number:+} of {kind} {name} {outcome} more than the counts of {hour}"
 

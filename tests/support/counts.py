@@ -15,11 +15,11 @@ InAnHour = tuple[str, str, int, str, str, str, datetime]
 
 
 def counted(journey: Journey) -> dict[InAnHour, int]:
-    """The journey's counts by the hour, folded or not."""
+    """The journey's counts by the hour, folded or not; without events that started nothing, which no history has."""
     sums: Counter[InAnHour] = Counter()
-    for delta in CountDelta.objects.filter(journey=journey):
+    for delta in CountDelta.objects.filter(journey=journey).exclude(kind="event"):
         sums[*_key(delta), delta.hour] += delta.number
-    for count in Count.objects.filter(journey=journey, grain=Count.Grain.HOUR):
+    for count in Count.objects.filter(journey=journey, grain=Count.Grain.HOUR).exclude(kind="event"):
         sums[*_key(count), count.begin] += count.number
     return {key: number for key, number in sums.items() if number}
 

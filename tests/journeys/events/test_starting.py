@@ -1,17 +1,22 @@
 """A recorded event starts the journeys that are entered by events of its name."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.counts.counting import fold
+from journeys.counts.stats import Span, journey_stats
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many, results
-from tests.support.calls import job_of, let_workers_decide, let_workers_walk
-from tests.support.clients import ServerClient
+from tests.support.bridge_calls import click
+from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk
+from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, take_milliseconds
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
@@ -50,6 +55,43 @@ def test_an_event_that_does_not_meet_where_queues_nothing(acme: Workspace, serve
     report(server, ada, total=100)
     let_workers_decide()
     assert results() == ["enrolled"]
+
+
+def test_what_an_event_does_not_start_is_counted_with_the_reason(
+    acme: Workspace, server: ServerClient, sdk: SdkClient, ada: Customer, settings: Any
+) -> None:
+    big, of_servers = event_journey(acme, event_where=BIG), event_journey(acme, event_from_bridge=False)
+    closed = event_journey(acme, active=False)
+    tracked = {"eventName": "ordered", "eventProperties": {"total": 100}}
+    for limit in ("1000/d", "1/d", "1/d"):
+        settings.BRIDGE_JOURNEYS_STARTED_LIMIT = limit
+        data(click(sdk, userId=None, external_id="ada", actionType="track_event", actionData=tracked), status=200)
+    report_many(server, acme, [{"external_id": "ada", "eventName": "ordered"}] * 3)
+    for folded in (False, True):
+        if folded:
+            fold()
+        assert journey_stats(big, Span()).events == {"where_not_met": 3, "too_many_starts": 2}
+        assert journey_stats(of_servers, Span()).events == {"from_bridge": 3}
+        assert journey_stats(closed, Span()).events == {}
+    path = f"/api/v1/journeys/{acme.id}/{big.id}/stats"
+    assert data(server.get(path), status=200)["events"] == {"where_not_met": 3, "too_many_starts": 2}
+    assert data(server.get(f"{path}?to=2026-01-01"), status=200)["events"] == {}
+
+
+def test_events_that_no_journey_listens_to_cost_no_statement_more(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    event_journey(acme, event_where=BIG)
+    event_journey(acme, event_name="left", active=False)
+    report(server, ada, "looked")
+
+    def statements(name: str) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            report(server, ada, name)
+        return len(queries)
+
+    # the key, locking the customer, the event, whom it ends or moves, what it starts; the transaction's two ends
+    assert [statements(name) for name in ("looked", "left", "ordered")] == [7, 7, 8]
 
 
 def test_entry_conditions_may_ask_for_the_event(acme: Workspace, server: ServerClient, ada: Customer) -> None:
