@@ -5,7 +5,7 @@
    first has completed.
 2. Decide the jobs that are still queued (entry_decisions.py).
 3. Write exits, enrollments and results, one statement each. The jobs of customers who were merged into others at the
-   same moment stay for the next time.
+   same moment stay for the next time. In the end, guarded journeys note their entries, and may hold themselves.
 """
 
 import json
@@ -29,6 +29,7 @@ from journeys.entry_rules import Decision, Verdict
 from journeys.jobs.forgetting import forget_payloads_of_erased
 from journeys.jobs.merged import follow_merged
 from journeys.models import Enrollment
+from journeys.steering.guards import note_entries
 
 log = structlog.get_logger(__name__)
 _MOST_LINES, _TRIGGERS_IN_A_LINE = 5, 50
@@ -59,6 +60,9 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         if gone:
             forget_payloads_of_erased(gone)
         remove_chunks([chunk for chunk in chunks if chunk.trigger_id not in outcome.left])
+        if guards := {entry.journey.id: entry.journey.guards for entry in outcome.entries if entry.journey.guards}:
+            entered = Counter(entry.journey.id for entry in outcome.entries if entry.journey.id in guards)
+            note_entries(entered, guards=guards)
     for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
         metric_counters.count(DECISIONS, verdict.value, by=number)
     _log_decisions(outcome)

@@ -175,7 +175,7 @@ SELECT ARRAY(SELECT id FROM known) AS ids, (SELECT count(*) FROM moved) AS moved
         SELECT * FROM journeys_enrollment standing WHERE standing.id = known.enrollment_id LIMIT 1
     ) AS standing
     CROSS JOIN LATERAL (SELECT * FROM journeys_journey found WHERE found.id = standing.journey_id LIMIT 1) AS journey
-    WHERE (SELECT any_journey FROM guarding) AND journey.guards IS NOT NULL
+    WHERE (SELECT any_journey FROM guarding) AND journey.guards->>'of' IS NOT NULL
 )::text AS guarded
 """,
     move_answered=MOVE_ANSWERED,

@@ -62,8 +62,9 @@ class JourneyForm(forms.ModelForm[Journey]):
     guards = JsonField(
         named="guards",
         required=False,
-        help_text='When it holds itself, such as {"failedShare": 0.5, "of": 50}: more than half of the latest 50 '
-        "attempts at its webhooks failed; empty: never.",
+        help_text='When it holds itself: {"failedShare": 0.5, "of": 50} if more than half of the latest 50 attempts at '
+        'its webhooks failed, {"entries": 50000, "per": "PT1H"} if more than 50,000 entered within an hour, or all '
+        "four; empty: never.",
     )
 
     class Meta:

@@ -62,18 +62,40 @@ def test_results_of_a_journey_that_is_held_already_do_not_count(acme: Workspace,
 @pytest.mark.parametrize(
     ("guards", "message"),
     [
-        ([], "guards must be an object with failedShare and of"),
-        ({"failedShare": 0.5}, "guards must be an object with failedShare and of"),
+        ([], "guards must be an object, but an array came."),
+        ({}, "guards must hold failedShare and of, or entries and per."),
+        ({"failedShare": 0.5}, "guards.of is required."),
+        ({"per": "PT1H"}, "guards.entries is required."),
+        ({"share": 0.5}, "guards.share is not known; what may stand here is failedShare, of, entries, per."),
         ({"failedShare": 1, "of": 50}, "guards.failedShare must be a number from 0 to below 1."),
         ({"failedShare": True, "of": 50}, "guards.failedShare must be a number from 0 to below 1."),
         ({"failedShare": 0.5, "of": 0}, "guards.of must be a whole number from 1 to 1,000."),
         ({"failedShare": 0.5, "of": 5.5}, "guards.of must be a whole number from 1 to 1,000."),
+        ({"entries": 0, "per": "PT1H"}, "guards.entries must be a whole number from 1 to 1,000,000,000."),
+        ({"entries": 5, "per": "an hour"}, "guards.per must be an ISO 8601 duration such as P1D, PT2H30M or PT5S."),
+        ({"entries": 5, "per": "PT59S"}, "guards.per must be from a minute (PT1M) to 31 days (P31D)."),
+        ({"entries": 5, "per": "P32D"}, "guards.per must be from a minute (PT1M) to 31 days (P31D)."),
     ],
 )
 def test_guards_that_say_something_else_are_refused(acme: Workspace, guards: object, message: str) -> None:
     with pytest.raises(InvalidJourney) as refused:
         save_journey(workspace=acme, key="new", now=timezone.now(), guards=guards)
-    assert refused.value.message.startswith(message)
+    assert refused.value.message == message
     assert refused.value.field == "guards"
-    saved = save_journey(workspace=acme, key="new", now=timezone.now(), guards={"failedShare": 0, "of": 1})
-    assert saved.journey.guards == {"failedShare": 0, "of": 1}
+
+
+def test_guards_may_stand_alone_or_together_and_all_mistakes_are_told(acme: Workspace) -> None:
+    failures, entries = {"failedShare": 0, "of": 1}, {"entries": 50_000, "per": "PT1H"}
+    for guards in (failures, entries, {**failures, **entries}, None):
+        assert save_journey(workspace=acme, key="new", now=timezone.now(), guards=guards).journey.guards == guards
+    with pytest.raises(InvalidJourney) as refused:
+        save_journey(workspace=acme, key="new", now=timezone.now(), guards={"of": 0, "entries": 0, "per": "P0D"})
+    assert len(refused.value.all_found()) == 3
+
+
+def test_results_of_a_journey_that_is_guarded_against_entries_alone_are_not_noted(
+    acme: Workspace, receiver: Receiver
+) -> None:
+    guarded(acme, receiver.url("/status/404"), number=2, guards={"entries": 1, "per": "PT1H"})
+    send()
+    assert not GuardedResults.objects.exists()
