@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
+from urllib.parse import parse_qsl
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
@@ -124,13 +125,22 @@ def _step_in_words(step: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_INDENT}{request['method']} {request['url']}"
         yield from (f"{_INDENT}{name}: {value}" for name, value in request["headers"].items())
         if request["body"] is not None:
-            yield from _json("", json.loads(request["body"]))
+            yield from _content(request["body"])
     for name, value in (step["writes"] or {}).items():
         yield from _json(f"{name} = ", value)
     if event := step["event"]:
         yield from _json(f"{event['eventName']} ", event["eventProperties"])
     if step["missing"]:
         yield f"{_INDENT}without a value: {', '.join(step['missing'])}"
+
+
+def _content(body: str) -> Iterator[str]:
+    """JSON, or the names and values of a form, of which none is JSON."""
+    try:
+        yield from _json("", json.loads(body))
+    except ValueError:
+        for name, value in parse_qsl(body, keep_blank_values=True):
+            yield from _json(f"{name} = ", value)
 
 
 def _json(before: str, value: object) -> Iterator[str]:

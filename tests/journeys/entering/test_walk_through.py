@@ -191,6 +191,15 @@ def test_in_an_event_journey_the_payload_is_the_event(
     assert ("They would not enter." in told) is not starts
 
 
+def test_a_form_is_printed_by_its_names(acme: Workspace, ada: Customer) -> None:
+    form = {"To": "+49 30", "Body": "Hello & {{ api.payload.nobody }}", "tag": ["a", 1], "empty": ""}
+    step = {"id": "text", "type": "webhook", "url": "https://sms.example/", "form": form}
+    journey = JourneyFactory.create(workspace=acme, steps=[step])
+    *_, printed = walked(journey.id, "--customer", "ada").partition("application/x-www-form-urlencoded")
+    lines = [line.strip() for line in printed.splitlines()]
+    assert {*lines[1:6]} == {'To = "+49 30"', 'Body = "Hello & "', 'tag = "a"', 'tag = "1"', 'empty = ""'}
+
+
 def test_a_name_that_several_workspaces_use_needs_the_workspace(journey: Journey, ada: Customer) -> None:
     message = refusal("welcome", "--customer", "ada")
     assert message == "Several workspaces have a journey 'welcome': acme, rival. Say which one with --workspace KEY."
