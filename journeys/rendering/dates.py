@@ -1,7 +1,7 @@
 """The filter `date`: an instant in a format, and perhaps in a time zone."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from liquid.filter import with_context
@@ -19,26 +19,30 @@ _OWN_DIRECTIVE = re.compile("%(?P<digits>[1-9]?)(?P<name>[LN]|(?<=%)(?:[s%]|:z))
 
 @with_context
 def date(value: Any, form: Any = "", zone: Any = None, *, context: Context) -> Any:
-    """The instant formatted by `form`, as clocks in `zone` show it, without one in its own offset, or else in UTC.
+    """The instant formatted by `form`, as clocks in `zone` show it, without one in its own offset.
 
-    "now" and "today" are the scope's `now`. Whole numbers are seconds since 1970. Any other value is returned as it is.
+    What has no offset of its own is as the zone's clocks show it, without one in UTC: as in `at` of a delay. "now" and
+    "today" are the scope's `now`. Whole numbers are seconds since 1970. Any other value is returned as it is.
     """
-    moment = _instant(scope_of(context)["now"] if value in ("now", "today") else value)
+    moment = _moment(scope_of(context)["now"] if value in ("now", "today") else value)
     form = as_text(form)
     if moment is None or not form:
         return value
     if len(form) > _MAX_FORMAT:
         raise RenderingFailed(f"a date's format is longer than {_MAX_FORMAT} characters.")
-    if zone is not None:
-        moment = _in_zone(moment, as_text(zone))
+    where = UTC if zone is None else _zone(as_text(zone))
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=where)
+    elif zone is not None:
+        moment = moment.astimezone(where)
     return moment.strftime(_OWN_DIRECTIVE.sub(lambda found: _written(moment, found), form))
 
 
-def _in_zone(moment: datetime, name: str) -> datetime:
+def _zone(name: str) -> tzinfo:
     zone = zone_of(name)
     if zone is None:
         raise RenderingFailed("the filter date is given what is no time zone.")
-    return moment.astimezone(zone)
+    return zone
 
 
 def _written(moment: datetime, directive: re.Match[str]) -> str:
@@ -54,11 +58,11 @@ def _written(moment: datetime, directive: re.Match[str]) -> str:
     return directive.group()
 
 
-def _instant(value: Any) -> datetime | None:
+def _moment(value: Any) -> datetime | None:
+    """As it is written; None if it is none."""
     if type(value) is int or (isinstance(value, str) and _SECONDS.fullmatch(value)):
         return _START_OF_TIME + timedelta(seconds=int(value))
     try:
-        moment = datetime.fromisoformat(value)
+        return datetime.fromisoformat(value)
     except (ValueError, TypeError):
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

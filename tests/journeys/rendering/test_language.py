@@ -153,6 +153,10 @@ FILTER_ROWS = [
     # Of our own
     ("{{ when | date: '%F %H:%M %Z', 'America/New_York' }} {{ 'now' | date: '%R', 'Asia/Kolkata' }}",
      "2027-03-05 08:07 EST 17:30"),
+    ("{{ '2027-03-05' | date: '%F %R %Z', 'America/New_York' }} {{ '2027-03-05 14:07' | date: '%F %R', 'Asia/Tokyo' }}",
+     "2027-03-05 00:00 EST 2027-03-05 14:07"),
+    ("{{ '2027-03-05' | date: '%F %R %Z' }} {{ '2027-03-05' | date: '%F %Z', nobody }}",
+     "2027-03-05 00:00 UTC 2027-03-05 UTC"),
     ("{{ 12 | money }} {{ huge | money: 2 }} {{ '2.675' | money: 2 }} {{ -0.001 | money: 2 }} [{{ nobody | money }}]",
      "12.00 1000000000000000000000.00 2.68 0.00 []"),
     ("{{ orders | first | json }} {{ code | json }} {{ yes | json }} {{ nobody | json }}",
