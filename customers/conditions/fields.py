@@ -6,6 +6,7 @@ may write attributes. `customer.attributes.<name>` is always the attribute. `api
 same.
 """
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +15,7 @@ from engage.json.documents import Part
 from engage.json.storable import STORED_DEPTH, unstorable
 
 MAX_FIELD_LENGTH = 512
+_POSITION = re.compile(r"\[-?[0-9]+\]")
 
 # The identifiers' spellings, and their columns.
 IDENTIFIER_COLUMNS = {
@@ -107,6 +109,14 @@ def parse_field(part: Part, *, roots: Collection[str]) -> Field:
         known = ", ".join(form for root, form in _FORMS.items() if root in roots)
         part.refuse(f"is {text!r}, which is no field here; a field is {known}.")
     return field
+
+
+def refuse_position(part: Part) -> None:
+    """Refuses a position in a list, which in a condition would be a part of a name."""
+    if isinstance(part.value, str) and (found := _POSITION.search(part.value)):
+        part.refuse(
+            f"holds {found.group()}, but a condition does not look into lists. contains finds one of their items."
+        )
 
 
 def _field(names: list[str]) -> Field | None:

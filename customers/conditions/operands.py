@@ -16,6 +16,7 @@ MAX_LISTED = 1000
 _LONGEST_OFFSET = 100
 _NUMBER = re.compile(r"\s*[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?\s*")
 _TO = 'Name a field in "to", instead of "value".'
+_OF_FIELD = re.compile(r"(?:api\.(?:payload|properties)|event\.properties|customer\.attributes)(?:\.[^\s.]+)+")
 
 
 class Op(StrEnum):
@@ -62,7 +63,10 @@ def parse_operand(part: Part, op: Op) -> Any:
             text = _of_type(part, str, expected="a string")
             instant = parse_instant(text)
             if instant is None:
-                part.refuse("must be a time in ISO 8601 such as 2026-11-20 or 2026-11-20T19:08:00Z.")
+                part.refuse(
+                    "must be a time in ISO 8601 such as 2026-11-20 or 2026-11-20T19:08:00Z, "
+                    'or one that is so far from now: {"now": "-P7D"}.'
+                )
             return instant
         case _:
             return _json(part)
@@ -76,6 +80,8 @@ def refuse_what_never_holds(part: Part, op: Op, *, inside: bool = False) -> None
     match part.value:
         case str() as text if "{{" in text or "{%" in text:
             part.refuse(f"is a template, but a condition compares with the text as it is written. {_TO}")
+        case str() as text if _OF_FIELD.fullmatch(text):
+            part.refuse(f"is the name of a field, but a condition compares with the text as it is written. {_TO}")
         case str() as text if op in ORDERED and _NUMBER.fullmatch(text):
             part.refuse(
                 "is a text, which is less or more than texts alone, letter by letter. "

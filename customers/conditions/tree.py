@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from customers.conditions.fields import Field, Root, parse_field
+from customers.conditions.fields import Field, Root, parse_field, refuse_position
 from customers.conditions.operands import Op, as_stored, parse_operand, refuse_what_never_holds
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
@@ -128,6 +129,9 @@ def _parse_test(part: Part, rules: _Rules) -> Condition:
     with Reading() as read:
         parts = part.fields(required=["field", "op", *beside], reading=read)
         field = read(lambda: parse_field(parts["field"], roots=rules.roots))
+        if not rules.stored:
+            for named in parts.keys() & {"field", "to"}:
+                read(partial(refuse_position, parts[named]))
         if beside == ["to"]:
             operand = read(lambda: parse_field(parts["to"], roots=rules.roots))
         elif beside:

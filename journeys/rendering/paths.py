@@ -11,7 +11,7 @@ from journeys.rendering.context import Context, written_name
 from journeys.rendering.failures import InvalidTemplate
 from journeys.rendering.names import Names, may_have_a_value
 from journeys.rendering.rendering import Rendering
-from journeys.rendering.template import parse_expression
+from journeys.rendering.template import is_template, parse_expression
 
 _EXAMPLE = "api.payload.items[0].price"
 
@@ -43,9 +43,9 @@ class ValuePath:
 
 def parse_path(text: str) -> ValuePath:
     """Raises InvalidTemplate, also for what is more than a name: a filter, a literal, a name in brackets."""
-    parsed = parse_expression(text)
-    match parsed.nodes:
-        case [Node() as node] if isinstance(node, OutputNode):
+    parsed = None if is_template(text) else parse_expression(text)
+    match parsed and parsed.nodes:
+        case [Node() as node] if parsed and isinstance(node, OutputNode):
             names = _names(node.expression)
             if names:
                 return ValuePath(names, parsed)

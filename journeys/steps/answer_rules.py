@@ -23,6 +23,7 @@ MAX_KEPT_BYTES = 16 * 1024
 _LONGEST_NAME, _LONGEST_PATH = 100, 500
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _BODY = "body"
+_OF_ANSWER = re.compile(r"\s*answer\s*\.\s*(?:body|headers|status)\b")  # as in `ok`; ["answer"] is a name of the body
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ def read_answer_rules(fields: Mapping[str, Part], *, stored: bool) -> AnswerRule
         return None
     with Reading() as read:
         ok = read(lambda: read_condition(fields["ok"], roots={Root.ANSWER}, stored=stored) if "ok" in fields else None)
-        keep = read(lambda: _read_keep(fields["keep"]) if "keep" in fields else None)
+        keep = read(lambda: _read_keep(fields["keep"], stored=stored) if "keep" in fields else None)
     return AnswerRules(ok=ok, keep=keep, written=written)
 
 
@@ -56,13 +57,15 @@ def stored_answer_rules(text: str) -> AnswerRules | None:
     return read_answer_rules(Part(loads(text), "", InvalidSteps).members(), stored=True)
 
 
-def _read_keep(part: Part) -> dict[str, ValuePath]:
+def _read_keep(part: Part, *, stored: bool) -> dict[str, ValuePath]:
     members = part.members()
     if len(members) > MAX_KEPT_NAMES:
         part.refuse(f"holds {len(members)} names; its maximum is {MAX_KEPT_NAMES}.")
     with Reading() as read:
         for name, member in members.items():
             read(partial(_check_name, member, name))
+            if not stored and _OF_ANSWER.match(str(member.value)):
+                read.note(member, "must be a path in the answer's body, such as items[0].left: leave out answer.body.")
         paths = read.each(members.values(), _read_path)
     return dict(zip(members, paths, strict=True))
 

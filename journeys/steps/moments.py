@@ -9,11 +9,13 @@ from customers.conditions.evaluate import value_of
 from customers.conditions.fields import parse_field
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
 from engage.json.documents import Part, Reading
+from journeys.rendering import is_template
 from journeys.steps.conditions import refuse_unkept
 from journeys.steps.times_of_day import InvalidTime, parse_timezone
 from journeys.steps.written import WrittenStep
 
 _LONGEST_TEXT = 100
+_BY_FIELD = 'For a zone that differs, name its field: {"from": "customer.timezone", "else": "UTC"}.'
 _WITH_OFFSET = re.compile(GRAMMAR_WITH_OFFSET)
 _WITH_A_SPACE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}) +([0-9]{2}:[0-9]{2}(:[0-9]{2})?)")
 
@@ -69,7 +71,7 @@ def _fixed(step: WrittenStep, part: Part) -> Zone:
     except InvalidTime as invalid:
         if step.stored:  # updates rename and drop time zones, and customers are inside
             return Zone(lost=name)
-        part.refuse(str(invalid))
+        part.refuse(f"is a template. {_BY_FIELD}" if is_template(name) else str(invalid))
 
 
 def parse_moment(text: str, zone: tzinfo) -> datetime | None:

@@ -96,6 +96,7 @@ class SendStep(SendingStep):
         """What of its inputs can never be right for a connection that wants these: where, and why."""
         given = self.inputs.value
         constant = {name: value for name, value in given.items() if is_constant(value)}
+        known = {name: value for name, value in constant.items() if wanted.describes(name)}
         return [
             *((name, "is required by the connection.") for name in wanted.required if name not in given),
             *((name, "is no input of the connection.") for name in given if not wanted.describes(name)),
@@ -103,7 +104,7 @@ class SendStep(SendingStep):
                 (name, "must have a value: the connection requires it.")
                 for name in wanted.lacking(constant, of=constant)
             ),
-            *((name, f"{why}.") for name, why in wanted.problems(constant)),
+            *((name, f"{why}.") for name, why in wanted.problems(known)),
         ]
 
 

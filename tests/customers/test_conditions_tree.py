@@ -127,6 +127,10 @@ def test_an_empty_name_between_dots_is_refused(field: str) -> None:
 
 
 ANY_SCALAR = "a string, a number or a boolean"
+INSTANT = (
+    "must be a time in ISO 8601 such as 2026-11-20 or 2026-11-20T19:08:00Z, or one that is so far from now: "
+    '{"now": "-P7D"}.'
+)
 
 
 @each(
@@ -143,8 +147,8 @@ ANY_SCALAR = "a string, a number or a boolean"
         ("starts_with", 1, "must be a string, but a number came."),
         ("ends_with", {}, "must be a string, but an object came."),
         ("before", 20261120, "must be a string, but a number came."),
-        ("after", "tomorrow", "must be a time in ISO 8601 such as 2026-11-20 or 2026-11-20T19:08:00Z."),
-        ("after", "2026-02-30", "must be a time in ISO 8601 such as 2026-11-20 or 2026-11-20T19:08:00Z."),
+        ("after", "tomorrow", INSTANT),
+        ("after", "2026-02-30", INSTANT),
     ],
 )
 def test_each_operation_refuses_the_values_that_it_cannot_compare_with(op: str, value: Any, message: str) -> None:
@@ -165,6 +169,8 @@ LETTERS = "is a text, which is less or more than texts alone, letter by letter. 
     [
         ("eq", "{{ customer.a }}", f" is a template, but a condition compares with the text as it is written. {TO}"),
         ("not_in", ["a", "{% if a %}"], "[1] is a template, but a condition compares with the text as it is written. "),
+        ("eq", "api.payload.a", " is the name of a field, but a condition compares with the text as it is written. "),
+        ("in", ["customer.attributes.a.b"], "[0] is the name of a field, but a condition compares with "),
         ("gte", "10", f" {LETTERS} 10."),
         ("lt", " -1.5e3 ", f" {LETTERS} -1.5e3."),
         ("ne", {"a": 1}, f" must not be an object. {TO}"),
@@ -200,6 +206,19 @@ def test_values_beside_identifiers_are_read_in_their_stored_spelling(
     condition = parse_condition({"field": field, "op": op, "value": value}, roots=list(Root))
     assert isinstance(condition, FieldTest)
     assert condition.operand == operand
+
+
+@each("name", ["field", "to"])
+def test_a_position_in_a_list_is_no_name_but_in_what_was_stored_before(name: str) -> None:
+    test = {"field": "customer.a", "op": "eq", "to": "customer.b", name: "customer.items[0].price"}
+    assert refusal(test).startswith(f"{name} holds [0], but a condition does not look into lists.")
+    parse_condition(test, roots=list(Root), stored=True)
+    parse_condition({**test, name: "customer.colours[]"}, roots=list(Root))
+
+
+@each("text", ["customer.created", "api.payload", "event.name", "see api.payload.a", "event.properties."])
+def test_a_text_that_only_looks_like_a_field_is_a_value(text: str) -> None:
+    parse_condition({"field": "event.name", "op": "eq", "value": text}, roots=list(Root))
 
 
 def test_a_test_may_name_another_field_in_place_of_a_value() -> None:

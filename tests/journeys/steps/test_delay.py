@@ -149,6 +149,7 @@ NO_ZONE = "must be an IANA time zone such as Europe/Berlin or UTC."
         ({"until": "09:00", "timezone": {"from": "customer.zone"}}, "steps[0].timezone.else is required."),
         ({"until": "09:00", "timezone": {"from": "zone", "else": "UTC"}}, "steps[0].timezone.from is 'zone', which "),
         ({"until": "09:00"}, "steps[0].timezone is required."),
+        ({"until": "09:00", "timezone": "{{ customer.zone }}"}, "steps[0].timezone is a template. For a zone that "),
         *(({"until": text, "timezone": "UTC"}, f"steps[0].until {NO_TIME}") for text in ("9:00", "24:00", "09:60")),
         *(({"until": text, "timezone": "UTC"}, f"steps[0].until {NO_TIME}") for text in ("09:00:60", "09", DIGITS)),
         *(

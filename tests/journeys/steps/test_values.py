@@ -145,6 +145,7 @@ def test_what_becomes_too_deep_or_too_large_fails_the_step() -> None:
         ),
         (value("api.coupon[0]"), ".$value reads api.coupon[0], which never has a value: "),
         (value("api.payload.x | upcase"), ".$value must be the name of a value and nothing else, such as "),
+        (value("{{ now }}"), ".$value must be the name of a value and nothing else"),
         (value("'text'"), ".$value must be the name of a value and nothing else"),
         (value("now }} now"), ".$value must be the name of a value and nothing else"),
         (value("api.payload[customer.plan]"), ".$value must be the name of a value and nothing else"),

@@ -333,6 +333,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"keep": {"status": "a"}}, "keep.status must have another name: the status of the answer is kept as status."),
     ({"keep": {"a b": "a"}}, "keep.a b is no name for what is kept"),
     ({"keep": {"a": "b | upcase"}}, "keep.a must be a path in the answer's body and nothing else"),
+    ({"keep": {"a": "answer.body.id"}}, "keep.a must be a path in the answer's body, such as items[0].left: leave out"),
     ({"keep": {"a": 1}}, "keep.a must be a string, but a number came."),
     ({"giveUpAfter": "soon"}, "giveUpAfter must be"),
     ({"giveUpAfter": "PT0S"}, "giveUpAfter must be at least a second"),
