@@ -4,7 +4,7 @@ It is told wherever a definition is saved, checked or shown. A new kind is one m
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,9 +14,11 @@ from engage.errors import Refusal
 from journeys.connections.providers import provider_of
 from journeys.design.conditions import check_entry_conditions, check_event_where
 from journeys.models import Connection, Journey
+from journeys.rendering import Names
 from journeys.steps.course import Course, parse_course
-from journeys.steps.definition import parse_steps
+from journeys.steps.definition import names_within, parse_steps
 from journeys.steps.exit_rules import parse_exit_rules
+from journeys.steps.provider import Provider
 from journeys.steps.send import SendStep
 from journeys.steps.templated import unescaped_markup
 
@@ -50,6 +52,18 @@ class _Definition:
     course: Course
 
     @cached_property
+    def providers(self) -> dict[str, Provider]:
+        """Those that its steps send by, by their keys, as far as they are there and can be read."""
+        keys, found = self.course.connections, {}
+        for connection in Connection.objects.filter(workspace=self.journey.workspace_id, key__in=keys) if keys else ():
+            with suppress(Refusal):
+                found[connection.key] = provider_of(connection)
+        return found
+
+    def kept_by(self, key: str) -> Names | None:
+        return self.providers[key].kept_names if key in self.providers else None
+
+    @cached_property
     def places(self) -> dict[str, str]:
         return {step_id: f"steps[{number}]" for number, step_id in enumerate(self.course.steps)}
 
@@ -81,13 +95,17 @@ def _unreachable_steps(definition: _Definition) -> Iterator[DefinitionWarning]:
 
 
 def _broken_rules(definition: _Definition) -> Iterator[DefinitionWarning]:
-    """What was saved before a rule came that refuses it: it goes on, and could not be saved anew."""
+    """What was saved before a rule came that refuses it: it goes on, and could not be saved anew.
+
+    So is what reads of an answer what a connection does not keep at the moment.
+    """
     journey = definition.journey
+    names = names_within(definition.steps, kept_by=definition.kept_by)
     reads: tuple[Callable[[], object], ...] = (
         lambda: check_event_where(journey),
         lambda: check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type),
-        lambda: parse_steps(definition.steps),
-        lambda: parse_exit_rules(definition.exit_on),
+        lambda: parse_steps(definition.steps, names=names),
+        lambda: parse_exit_rules(definition.exit_on, names=names),
     )
     ids = list(definition.course.steps)
     for read in reads:
@@ -105,19 +123,11 @@ def _unescaped_markup(definition: _Definition) -> Iterator[DefinitionWarning]:
     for step in definition.course.steps.values():
         places = unescaped_markup(step)
         if places and isinstance(step, SendStep):
-            escaped = _escaped_by(definition.journey.workspace_id, step.connection)
-            places = [place for place in places if _INNER.split(place)[1] not in escaped]
+            provider = definition.providers.get(step.connection)
+            places = [place for place in places if not provider or _INNER.split(place)[1] not in provider.html]
         for place in places:
             at_step = definition.at_step(step.id, UNESCAPED)
             yield replace(at_step, place=f"{at_step.place}.{place}")
-
-
-def _escaped_by(workspace_id: str, key: str) -> Collection[str]:
-    """The inputs into which values are put escaped."""
-    connection = Connection.objects.filter(workspace=workspace_id, key=key).first()
-    with suppress(Refusal):
-        return provider_of(connection).html if connection else ()
-    return ()
 
 
 _CHECKS: tuple[Callable[[_Definition], Iterator[DefinitionWarning]], ...] = (

@@ -15,6 +15,7 @@ from journeys.rendering import NAMES, Names
 from journeys.steps.branch import Branch
 from journeys.steps.delay import Delay
 from journeys.steps.exit import Exit
+from journeys.steps.kinds import KeptBy
 from journeys.steps.send import SendStep
 from journeys.steps.split import Split
 from journeys.steps.track_event import TrackEvent
@@ -54,8 +55,11 @@ def parse_steps(
     stored: bool = False,
     require_callable: Callable[[Target], None] | None = None,
     known: Known | None = None,
+    names: Names | None = None,
 ) -> tuple[Step, ...]:
     """The steps in order; `stored` ones were saved before, and need not keep to every rule of today.
+
+    What they read begins with one of these `names`; None: of `names_within` them.
 
     `require_callable` raises RefusedRequest for targets that may not be called; stored ones are not asked about. Nor is
     whether what they name of the workspace is still `known`.
@@ -66,7 +70,7 @@ def parse_steps(
     parts = Part(value, "steps", InvalidSteps).items(at_most=MAX_STEPS)
     with Reading() as read:
         ids = _ids(parts, read)
-        names = NAMES if stored else names_within(value)
+        names = names or (NAMES if stored else names_within(value))
         written = partial(
             WrittenStep, ids=ids, names=names, stored=stored, require_callable=require_callable, known=known
         )
@@ -78,12 +82,16 @@ def parse_steps(
     return tuple(steps)
 
 
-def names_within(steps: object) -> Names:
+def _whatever(_: str) -> None:
+    """Any name: a connection may keep something else tomorrow."""
+
+
+def names_within(steps: object, *, kept_by: KeptBy = _whatever) -> Names:
     """The names that templates and conditions of a journey with these steps, as they are written, may begin with."""
     kept: dict[str, Names | None] = {}
     for step in steps if isinstance(steps, list) else ():
         kind = _BY_TYPE.get(str(step.get("type"))) if isinstance(step, dict) else None
-        if kind is not None and (names := kind.kept_names(step)) != {}:
+        if kind is not None and (names := kind.kept_names(step, kept_by)) != {}:
             kept[str(step.get("id"))] = names
     return {**NAMES, "steps": kept} if kept else NAMES
 

@@ -1,7 +1,7 @@
 """What every kind of step says of itself, in its own file: how it is drawn, where it leads, and how it is written."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 from journeys.rendering import Names
@@ -10,6 +10,9 @@ from journeys.steps.written import WrittenStep
 
 # What is drawn beside the steps, and counted: where customers enter, and the two ends. No step has such an id.
 ENTRY, COMPLETED, EXITED = "@entry", "@completed", "@exited"
+
+# What the connection with this key keeps; None: any name.
+KeptBy = Callable[[str], Names | None]
 
 
 class Way(NamedTuple):
@@ -41,7 +44,7 @@ class Kind(ABC):
         """The step as it is written. Raises InvalidSteps."""
 
     @classmethod
-    def kept_names(cls, step: Mapping[str, Any]) -> Names | None:
+    def kept_names(cls, step: Mapping[str, Any], kept_by: KeptBy) -> Names | None:
         """What later steps know of the step, as it is written, as `steps.<id>.<name>`; None: any name."""
         return {}
 

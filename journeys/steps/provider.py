@@ -8,6 +8,7 @@ from engage.errors import Refusal
 from engage.json.documents import Part, Reading
 from engage.sealed import UnknownEncryptionKey, is_sealed
 from journeys.rendering import NAMES, Names, Rendering
+from journeys.steps.answer_rules import STATUS
 from journeys.steps.inputs import Inputs, read_inputs
 from journeys.steps.request import OPTIONAL, RequestTemplate, read_request
 from journeys.steps.results import StepFailed, StepSkipped, WebhookRequest
@@ -38,6 +39,12 @@ class Provider:
     secret_url: bool
     missing: tuple[str, ...]
     sealed: bool  # whether a secret of it cannot be decrypted
+
+    @property
+    def kept_names(self) -> Names:
+        """What steps that send by it keep of an answer."""
+        rules = self.request.answer_rules
+        return {} if rules is None or rules.keep is None else dict.fromkeys([*rules.keep, STATUS])
 
     @property
     def reads_variables(self) -> bool:

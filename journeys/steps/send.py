@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from engage.json.documents import Part, Reading
-from journeys.rendering import Rendering
+from journeys.rendering import Names, Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.inputs import Inputs
+from journeys.steps.kinds import KeptBy
 from journeys.steps.provider import Provider
 from journeys.steps.results import StepFailed, WebhookRequest
 from journeys.steps.sending import SendingStep, read_on_failure
@@ -50,8 +51,9 @@ class SendStep(SendingStep):
         return f"by {self.connection}"
 
     @classmethod
-    def kept_names(cls, step: Mapping[str, Any]) -> None:
-        """Any: the connection says what it keeps, and may say something else tomorrow."""
+    def kept_names(cls, step: Mapping[str, Any], kept_by: KeptBy) -> Names | None:
+        """What the connection keeps at the moment, and may not keep tomorrow."""
+        return kept_by(str(step.get("connection")))
 
     def rendered(self, context: StepContext, rendering: Rendering) -> WebhookRequest:
         provider = context.surroundings.providers.get(self.connection)

@@ -13,6 +13,7 @@ from engage.json.documents import Reading
 from journeys.rendering import Names, Rendering
 from journeys.steps.answer_rules import STATUS
 from journeys.steps.context import StepContext
+from journeys.steps.kinds import KeptBy
 from journeys.steps.request import OPTIONAL, RequestTemplate, read_request
 from journeys.steps.results import WebhookRequest
 from journeys.steps.sending import SendingStep, read_on_failure
@@ -56,7 +57,7 @@ class Webhook(SendingStep):
         return self.request.label
 
     @classmethod
-    def kept_names(cls, step: Mapping[str, Any]) -> Names:
+    def kept_names(cls, step: Mapping[str, Any], kept_by: KeptBy) -> Names:
         keep = step.get("keep")
         return dict.fromkeys([*keep, STATUS]) if isinstance(keep, dict) else {}
 

@@ -10,6 +10,7 @@ from customers.models import Customer
 from engage.errors import Refusal
 from engage.models import AuditEntry, Workspace
 from journeys.connections.variables import VariableInUse, delete_variable, save_variable
+from journeys.design.authoring import save_journey
 from journeys.design.connections import BreaksJourneys, ConnectionInUse, delete_connection
 from journeys.models import Connection, Enrollment, Variable
 from journeys.steps.provider import FIELDS
@@ -137,6 +138,26 @@ def test_a_change_that_breaks_journeys_tells_which_and_wants_to_be_confirmed(
     assert Connection.objects.get().definition["inputs"] == INPUTS
     connect(acme, URL, inputs=narrow, body=body, confirmed=True)
     assert Connection.objects.get().definition["inputs"] == narrow
+
+
+def test_what_is_read_of_an_answer_and_not_kept_is_a_warning_for_it_may_be_kept_tomorrow(acme: Workspace) -> None:
+    note = {"id": "note", "type": "update_profile", "attributes": {"id": {"$value": "steps.mail.messageId"}}}
+    case = {"if": {"field": "steps.mail.status", "op": "lt", "value": 300}, "next": None}
+    ask = {"id": "ask", "type": "webhook", "url": URL, "keep": {"left": "left"}}
+    content: dict[str, Any] = {
+        "steps": [STEP, note, {"id": "which", "type": "branch", "cases": [case]}, ask],
+        "exit_on": [{"if": {"field": "steps.ask.left", "op": "eq", "value": 0}}],
+    }
+
+    def places(**fields: Any) -> list[tuple[str, str | None]]:
+        connect(acme, URL, **fields)
+        saved = save_journey(workspace=acme, key="welcome", now=timezone.now(), **content)
+        return [(one.place, one.step_id) for one in saved.warnings]
+
+    unknown, branch = ("steps[1].attributes.id.$value", "note"), ("steps[2].cases[0].if", "which")
+    assert places() == [unknown, branch]
+    assert places(keep={"id": "id"}) == [unknown]
+    assert places(keep={"messageId": "id"}) == []
 
 
 def test_one_that_is_used_cannot_be_deleted(server: ServerClient, acme: Workspace, ada: Customer) -> None:
