@@ -12,6 +12,7 @@ from tests.chaos.load import LOST, REFUSED, Sending
 from tests.chaos.model import Pair, contradiction
 from tests.chaos.service import Service
 from tests.chaos.tenants import BY_KEY, plan_of
+from tests.chaos.watched import waits_for_a_profile_end_once
 
 Check = Callable[[Service], Iterator[str]]
 _SHOWN = 5
@@ -284,4 +285,5 @@ CHECKS: Sequence[Check] = (
     webhooks_are_recorded,
     nobody_walks_on_after_leaving,
     nothing_is_missed_while_work_waits,
+    waits_for_a_profile_end_once,
 )

@@ -1,7 +1,7 @@
 """What is sent, and when: made of a seed alone, so that the same seed sends the same again."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -44,7 +44,11 @@ def plan_load(*, seed: str, seconds: float, per_second: float, journeys: Sequenc
     reports = [
         _report_of(chance, call) for call in calls if call.kind in {"single", "bulk"} and call.journey in FOLLOWED
     ]
-    return sorted([*calls, *reports], key=lambda call: call.at)
+    written = [
+        write for call in calls if call.kind in {"single", "bulk"} and call.journey == "watches"
+        for write in _writes_after(chance, call)
+    ]  # fmt: skip
+    return sorted([*calls, *reports, *written], key=lambda call: call.at)
 
 
 def _call(chance: random.Random, *, name: str, at: float, seed: str, journeys: Sequence[str]) -> Planned:
@@ -79,6 +83,20 @@ def _report_of(chance: random.Random, call: Planned) -> Planned:
         customers=tuple(customers),
         words={**call.words, "events": FOLLOWED[call.journey]},
     )
+
+
+def _writes_after(chance: random.Random, call: Planned) -> Iterator[Planned]:
+    """What some of those whom the call names wait for from then on: each is written by a server or by a page."""
+    for number, customer in enumerate(chance.sample(call.customers, min(len(call.customers), 12))):
+        yield Planned(
+            name=f"{call.name}-done-{number}",
+            at=call.at + chance.uniform(0.02, 2.5),
+            kind=chance.choice(["put", "profile"]),
+            tenant=call.tenant,
+            journey=call.journey,
+            customers=(customer,),
+            words={"attributes": {"done": call.words["coupon"]}, "coupon": call.words["coupon"]},
+        )
 
 
 def _number(chance: random.Random, kind: Kind) -> int:

@@ -22,7 +22,7 @@ from tests.chaos.load import Load
 from tests.chaos.machine import BLOCK, Machine
 from tests.chaos.plan import TENANTS
 from tests.chaos.servers import OwnServer, addresses_of, own_postgresql, own_redis
-from tests.chaos.tenants import MANY, Course, Tenant, seed
+from tests.chaos.tenants import COURSES, MANY, RELEASED, Course, Tenant, seed
 from tests.support import pooler
 from tests.support import receiver as receivers
 from tests.support.receiver import Receiver
@@ -198,9 +198,10 @@ def _prepare(
     tree: Tree, environment: Mapping[str, str], *, receiver: str, beside: Sequence[Course]
 ) -> dict[str, Tenant]:
     manage(tree, environment, "migrate", "--verbosity", "0")
+    courses = COURSES if tree.root == ROOT else RELEASED
 
     def make(name: str) -> Tenant:
-        described = json.dumps(seed(name, receiver=receiver, beside=beside))
+        described = json.dumps(seed(name, receiver=receiver, courses=courses, beside=beside))
         return Tenant.read(name, manage(tree, environment, "seed_workspace", "-", "--json", text=described))
 
     with ThreadPoolExecutor() as pool:

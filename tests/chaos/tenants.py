@@ -26,6 +26,7 @@ class Course:
     event: str | None = None
     from_bridge: bool = True
     exit_on: Sequence[Mapping[str, Any]] = ()
+    is_new: bool = False  # has a step that the latest release does not know
 
     def seed(self, receiver: str) -> dict[str, Any]:
         steps = json.loads(json.dumps(self.steps).replace("receiver", receiver))
@@ -101,10 +102,25 @@ COURSES = (
         steps=[mark("one"), delay("rest", "PT1S"), mark("two")],
         exit_on=[{"event": LEAVING}],
     ),
+    Course(
+        key="watches",
+        rule="one_at_a_time",
+        reenter=True,
+        steps=[
+            {
+                "id": "until", "type": "wait_until", "timeout": "PT3S", "onTrue": "yes", "onTimeout": "no",
+                "if": {"field": "customer.done", "op": "eq", "to": "api.payload.coupon"},
+            },
+            {**mark("yes"), "next": None},
+            mark("no"),
+        ],
+        is_new=True,
+    ),
     Course(key="on_sign_up", rule="number_at_once", entries=5, event="signed_up"),
     Course(key="on_reported_sign_up", rule="number_at_once", entries=5, event="signed_up", from_bridge=False),
     Course(key="on_rest", rule="always_at_once", reenter=True, event="rested"),
 )  # fmt: skip
+RELEASED = tuple(course for course in COURSES if not course.is_new)
 TRIGGERED = tuple(course.key for course in COURSES if course.event is None)
 # What some customers do as soon as they are called into a journey.
 FOLLOWED: Mapping[str, Sequence[str]] = {"campaign": [LEAVING], "listens_twice": ["signed_up", "looked"]}
@@ -115,7 +131,9 @@ def plan_of(number: int) -> str:
     return "pro" if number % 3 else "free"
 
 
-def seed(name: str, *, receiver: str, beside: Sequence[Course] = ()) -> dict[str, Any]:
+def seed(
+    name: str, *, receiver: str, courses: Sequence[Course] = COURSES, beside: Sequence[Course] = ()
+) -> dict[str, Any]:
     """What `seed_workspace` makes the workspace of."""
     customers = [
         {"external_id": f"c-{n}", "email": f"c-{n}@example.com", "attributes": {"plan": plan_of(n)}}
@@ -130,7 +148,7 @@ def seed(name: str, *, receiver: str, beside: Sequence[Course] = ()) -> dict[str
             {"key": "first", "name": "First", "members": [f"c-{n}" for n in range(SEGMENT)]},
             {"key": "met", "name": "Met", "conditions": {"field": "customer.met", "op": "eq", "value": True}},
         ],
-        "journeys": [course.seed(receiver) for course in (*COURSES, *beside)],
+        "journeys": [course.seed(receiver) for course in (*courses, *beside)],
     }
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from journeys.models import StepRun
 from tests.chaos import faults
 from tests.chaos.faults import Fault
 from tests.chaos.fleet import Fleet
@@ -84,3 +85,6 @@ def test_all_promises_hold_over_a_killed_worker_a_lost_redis_and_cut_connections
     finding = hold_trial(service, SHORT, plan_trial(SHORT, seed="short", number=1))
     assert finding.broken == []
     assert finding.calls >= 90
+    assert set(StepRun.objects.filter(enrollment__journey__key="watches").values_list("step_id", flat=True)) == {
+        "until", "yes", "no",
+    }  # fmt: skip
