@@ -1,5 +1,7 @@
-"""Whatever a journey looks like: what is accepted can be walked, and every walk stops."""
+"""Whatever a journey looks like: it is refused with the places, or it can be walked, and every walk stops."""
 
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 
 from journeys.steps.context import EarlyEvent
 from journeys.steps.course import MAX_STEPS_IN_ONE_GO, Course, parse_course, walk_on
-from journeys.steps.definition import STEP_TYPES
+from journeys.steps.definition import STEP_TYPES, names_within, parse_steps
+from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules
 from journeys.steps.provider import parse_provider
 from journeys.steps.rehearsal import rehearse
 from journeys.steps.results import (
@@ -35,6 +38,14 @@ IDS = ["a", "b", "c", "d"]
 URLS = ["https://example.com", "https://example.com/{{ 1 | divided_by: 0 }}"]
 EARLY = EarlyEvent(id="6560a1b2c3d4e5f607182902", name="order", properties="{}", from_bridge=False, chain=1, serial=7)
 targets = st.sampled_from([*IDS, None])
+AGO = {"field": "customer.since", "op": "before", "value": {"now": "-P1D"}}
+NUMBERS = {"field": "customer.seats", "op": "gt", "to": "api.payload.n"}
+conditions = st.sampled_from(
+    [PRO, AGO, NUMBERS, {"not": PRO}, {"any": [AGO, {"field": "customer.plan", "op": "in", "to": "api.payload.plans"}]}]
+)
+typed = st.sampled_from(
+    [{"$value": "api.payload.plans[0]"}, {"$value": "customer.address.city", "default": [1, {}]}, {"$value": "now"}]
+)
 # What a step of each type may hold beside its id.
 STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "delay": st.one_of(
@@ -53,21 +64,21 @@ STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     ),
     "wait_for_event": st.fixed_dictionaries(
         {"event": st.sampled_from(["order", "left"]), "timeout": st.just("PT2S")},
-        optional={"onEvent": targets, "onTimeout": targets},
+        optional={
+            "onEvent": targets,
+            "onTimeout": targets,
+            "where": st.just({"field": "event.properties.n", "op": "ne", "to": "customer.seats"}),
+            "fromBridge": st.booleans(),
+        },
     ),
     "wait_until": st.fixed_dictionaries(
-        {
-            "if": st.sampled_from(
-                [PRO, {"field": "customer.since", "op": "before", "value": {"now": "-P1D"}}, {"not": PRO}]
-            ),
-            "timeout": st.just("PT2S"),
-        },
+        {"if": conditions, "timeout": st.just("PT2S")},
         optional={"onTrue": targets, "onTimeout": targets},
     ),
     "branch": st.fixed_dictionaries(
         {
             "cases": st.lists(
-                st.fixed_dictionaries({"if": st.sampled_from([PRO, {"not": PRO}]), "next": targets}),
+                st.fixed_dictionaries({"if": conditions, "next": targets}),
                 min_size=1,
                 max_size=2,
             )
@@ -77,20 +88,33 @@ STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "split": st.fixed_dictionaries(
         {"paths": st.lists(st.fixed_dictionaries({"weight": st.just(1), "next": targets}), min_size=2, max_size=3)}
     ),
-    "update_profile": st.fixed_dictionaries({"attributes": st.just({"plan": "{{ customer.plan }}x"})}),
-    "track_event": st.fixed_dictionaries({"eventName": st.sampled_from(["order", "left"])}),
+    "update_profile": st.fixed_dictionaries(
+        {"attributes": st.fixed_dictionaries({"plan": st.just("{{ customer.plan }}x")}, optional={"seats": typed})}
+    ),
+    "track_event": st.fixed_dictionaries(
+        {"eventName": st.sampled_from(["order", "left"])},
+        optional={"eventProperties": st.fixed_dictionaries({"n": typed})},
+    ),
     "webhook": st.fixed_dictionaries(
         {"url": st.sampled_from(URLS)},
         optional={
             "onFailure": st.just("exit"),
             "keep": st.just({"n": "n"}),
-            "form": st.sampled_from([{}, {"a": {"$value": "steps.a.n"}}, {"a": {"$value": "customer.plan"}}]),
+            "form": st.sampled_from(
+                [{}, {"a": {"$value": "steps.a.n"}}, {"a": [{"$value": "customer.plan"}, "{{ now }}"]}]
+            ),
+            "headers": st.just({"X-Plan": "{{ customer.plan }}"}),
+            "auth": st.sampled_from([{"basic": {"user": "u", "password": "p"}}, {"bearer": "{{ customer.id }}"}]),
+            "ok": st.just({"field": "answer.status", "op": "lt", "value": 300}),
+            "giveUpAfter": st.just("PT10M"),
         },
     ),
     "send": st.fixed_dictionaries(
         {
             "connection": st.sampled_from(["mailer", "gone"]),
-            "inputs": st.fixed_dictionaries({"to": st.sampled_from(["{{ customer.email }}", "{{ x }}", " ", 7])}),
+            "inputs": st.fixed_dictionaries(
+                {"to": st.one_of(st.sampled_from(["{{ customer.email }}", "{{ x }}", " ", 7]), typed)}
+            ),
         },
         optional={"onFailure": st.just("exit")},
     ),
@@ -107,9 +131,12 @@ MAILER = parse_provider(
 SURROUNDINGS = Surroundings(providers={"mailer": MAILER})
 
 
+Definition = tuple[list[dict[str, Any]], Any]
+
+
 @st.composite
-def courses(draw: st.DrawFn) -> Course:
-    """A course of four steps. What is refused is drawn anew; Hypothesis complains where that is nearly all."""
+def definitions(draw: st.DrawFn) -> Definition:
+    """Four steps, and what ends them."""
     definition: list[dict[str, Any]] = []
     for step_id in IDS:
         step_type = draw(st.sampled_from(list(STEPS)))
@@ -118,10 +145,68 @@ def courses(draw: st.DrawFn) -> Course:
     rules = draw(
         st.sampled_from([None, [{"event": "left"}], [{"if": {"field": "customer.plan", "op": "eq", "value": "prox"}}]])
     )
+    return definition, rules
+
+
+@st.composite
+def courses(draw: st.DrawFn) -> Course:
+    """What is refused is drawn anew; Hypothesis complains where that is nearly all."""
     try:
-        return parse_course(definition, rules)
+        return parse_course(*draw(definitions()))
     except InvalidSteps:
         reject()
+
+
+# What stands where something else should: wrong types, and what is right in another place.
+JUNK: list[Any] = [
+    None, True, 0, -1, 1e308, 10**30, "", " ", "\0", "PT0S", "P1D", "-P9999D", "soon", "9999-12-31T23:59:59Z", "24:00",
+    "Mars/Base", "a", "{{ customer.plan }}", "{{ customer.seats | date: 5 }}", "{% for x in (1..99999) %}x{% endfor %}",
+    "{{", "a\r\nb", "https://[::1", "steps.a.n", "customer.plan", [], [[]], ["mo", "mo"], [7] * 30, {}, {"now": "-P1D"},
+    {"now": 5}, {"$value": "api.payload.n"}, {"$value": "customer.x |"}, {"$value": 5, "more": 1}, {"to": "event.name"},
+    {"field": "customer.plan", "op": "in", "to": "customer.plan"}, {"field": "event.name", "op": "gt", "value": "10"},
+    {"field": "steps.a.n", "op": "exists"}, {"from": "customer.seats", "else": "UTC"}, {"basic": {"user": "{{ x }}"}},
+]  # fmt: skip
+NAMES = [
+    "to",
+    "value",
+    "$value",
+    "default",
+    "if",
+    "where",
+    "for",
+    "at",
+    "offset",
+    "timezone",
+    "next",
+    "keep",
+    "body",
+    "x",
+]
+
+
+def _places(document: Any) -> Iterator[tuple[Any, Any]]:
+    """Each object or array within the document, with each of its names or numbers."""
+    members = document.items() if isinstance(document, dict) else enumerate(document)
+    for name, member in list(members):
+        yield document, name
+        if isinstance(member, dict | list):
+            yield from _places(member)
+
+
+@st.composite
+def spoiled(draw: st.DrawFn) -> Definition:
+    """A definition in which up to three places hold something else, more, or nothing."""
+    document = deepcopy(list(draw(definitions())))
+    for _ in range(draw(st.integers(0, 3))):
+        inside, name = draw(st.sampled_from([place for place in _places(document) if place[0] is not document]))
+        match draw(st.sampled_from(["other", "other", "more", "nothing"])):
+            case "nothing":
+                del inside[name]
+            case "more" if isinstance(inside, dict):
+                inside[draw(st.sampled_from(NAMES))] = draw(st.sampled_from(JUNK))
+            case _:
+                inside[name] = deepcopy(draw(st.sampled_from(JUNK)))
+    return document[0], document[1]
 
 
 ARRIVALS: dict[type[Stop], list[Arrival]] = {
@@ -139,7 +224,28 @@ def test_courses_are_drawn_of_all_types() -> None:
 
 @given(course=courses(), data=st.data())
 def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.DataObject) -> None:
-    at, walked = replace(context(), surroundings=SURROUNDINGS), "a"
+    walk_to_the_end(course, data)
+
+
+@given(definition=spoiled(), data=st.data())
+def test_whatever_is_written_is_refused_with_its_places_or_walks(definition: Definition, data: st.DataObject) -> None:
+    steps, exit_on = definition
+    try:
+        parse_steps(steps)
+        parse_exit_rules(exit_on, names=names_within(steps))
+    except (InvalidSteps, InvalidExitRules) as refusal:
+        for found in refusal.all_found():
+            assert found.place.startswith(("steps", "exitOn"))
+            assert found.message.startswith(f"{found.place} ")
+        return
+    if steps:
+        walk_to_the_end(parse_course(steps, exit_on), data)
+
+
+def walk_to_the_end(course: Course, data: st.DataObject) -> None:
+    """On any way, for at most 20 stops."""
+    payload = {"n": 3, "plans": ["pro", None]}
+    at, walked = replace(context(payload=payload), surroundings=SURROUNDINGS), str(course.first)
     arrival: Arrival = First()
     for _ in range(20):
         at.early = data.draw(st.sampled_from([None, EARLY]))
