@@ -300,7 +300,8 @@ def _try(asked: Asked[EventsBody, EventsQuery]) -> Answered[Reported]:
     )
     if one and isinstance(outcomes[0], Refusal):
         raise outcomes[0]
-    sent = items_as_sent(body.events or [{"external_id": body.external_id}], known=spellings(EventItemPart))
+    items = [{"external_id": body.external_id}] if body.events is None else body.events
+    sent = items_as_sent(items, known=spellings(EventItemPart))
     return _done([_tried(outcome, item) for outcome, item in zip(outcomes, sent, strict=True)])
 
 

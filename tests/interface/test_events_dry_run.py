@@ -115,6 +115,7 @@ def test_one_that_is_refused_leaves_the_others(acme: Workspace, server: ServerCl
     assert [one["code"] for one in (unknown, bad)] == ["customer_not_found", "missing_required_parameter"]
     assert bad["unknownFields"] == ["x"]
     refused(dry_run(server, {**ORDERED, "external_id": "nobody"}), status=404, error="Customer not found")
+    assert data(dry_run(server, {"events": []}), status=200)["events"] == []
 
 
 def test_a_hundred_events_cost_as_many_statements_as_one(
