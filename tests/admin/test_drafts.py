@@ -59,7 +59,12 @@ def test_every_mistake_is_told_where_it_stands_in_the_text(staff: Client) -> Non
   {"id": "🚀", "type": "delay", "for": "soon"},
   {"id": "call", "type": "webhook", "url": "http://10.0.0.1/{{ user.name }}", "next": "gone"}
 ]"""
-    told = drafted(staff, steps=text.replace("\n", "\r\n"), exit_on='[{"event": ""}]', entry_conditions='{"all": [1]}')
+    others = {
+        "exit_on": '[{"event": ""}]',
+        "entry_conditions": '{"all": [1]}',
+        "guards": '{"entries": 0, "per": "soon"}',
+    }
+    told = drafted(staff, steps=text.replace("\n", "\r\n"), **others)
     browsers = text.encode("utf-16-le")
     found = [
         (one["field"], one["line"], browsers[2 * one["begin"] : 2 * one["end"]].decode("utf-16-le"))
@@ -74,7 +79,8 @@ def test_every_mistake_is_told_where_it_stands_in_the_text(staff: Client) -> Non
         ("steps", 3, url),
         ("steps", 3, '"gone"'),
     ]
-    assert {one["field"] for one in told["mistakes"]} == {"steps", "exit_on", "entry_conditions"}
+    assert {one["field"] for one in told["mistakes"]} == {"steps", *others}
+    assert [one["begin"] for one in told["mistakes"] if one["field"] == "guards"] == [12, 22]
     assert told["drawing"] is None
 
 
