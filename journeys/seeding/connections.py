@@ -69,7 +69,7 @@ class SeededConnections:
             provider, place = provider_of(one.connection), self.places[key]
             if provider.missing:
                 lacks = ", ".join(provider.missing)
-                message = f"The connection {key} is incomplete, so its steps fail: {lacks} has no value."
+                message = f"The connection {key} is incomplete, so its steps fail: there is no value for {lacks}."
                 yield DefinitionWarning(place=place, message=message)
             for inner in unescaped_markup(provider.request):
                 yield DefinitionWarning(place=f"{place}.{inner}", message=UNESCAPED)

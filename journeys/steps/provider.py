@@ -62,11 +62,13 @@ class Provider:
         secret is missing, and UnknownEncryptionKey if one cannot be decrypted.
         """
         if self.missing:
-            raise StepFailed(f"The connection {self.key!r} is incomplete: {', '.join(self.missing)} has no value.")
+            raise StepFailed(
+                f"The connection {self.key!r} is incomplete: there is no value for {', '.join(self.missing)}."
+            )
         if self.sealed:
             raise UnknownEncryptionKey
         if lacking := self.inputs.lacking(inputs):
-            raise StepSkipped(f"The connection {self.key!r} needs {', '.join(lacking)}, which has no value.")
+            raise StepSkipped(f"The connection {self.key!r} requires a value for {', '.join(lacking)}.")
         for place, why in self.inputs.problems(inputs):
             raise StepFailed(f"inputs{f'.{place}' if place else ''} {why}.")
         with rendering.knowing(inputs=inputs):

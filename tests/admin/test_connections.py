@@ -77,13 +77,13 @@ def test_a_test_is_sent_at_once_and_its_answer_shown(staff: Client, acme: Worksp
     path = page_url(made).replace("/change/", "/test/")
     page = unescape(staff.post(path, {"inputs": '{"to": "a@b.example", "text": "Hello", "n": 1}'}).content.decode())
     assert "It failed" in page
-    assert "Answered 503." in page
+    assert "Answered 503. A step would try it again." in page
     assert "/status/503" not in page
     [sent] = receiver.arrived
     assert json.loads(sent.body) == {"To": "a@b.example", "Text": "Hello", "n": 1}
     assert (sent.headers["x-token"], "webhook-signature" in sent.headers) == ("hush", True)
     for inputs, why in (
-        ("{}", "needs to, text, which has no value"),
+        ("{}", "requires a value for to, text."),
         ("[", "inputs is not JSON"),
         ("[]", "be an object"),
     ):
@@ -92,8 +92,28 @@ def test_a_test_is_sent_at_once_and_its_answer_shown(staff: Client, acme: Worksp
     assert AuditEntry.objects.filter(note__startswith="Sent a test: ").count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_test_goes_by_the_rules_for_answers_as_a_step_does(
+    staff: Client, acme: Workspace, receiver: Receiver
+) -> None:
+    ok = {"field": "answer.body.status", "op": "eq", "value": "queued"}
+    for answer, said, outcome in (
+        ("failed", "It failed", "By the rule of its step, that is not ok."),
+        ("queued", "It went well", ""),
+    ):
+        url = receiver.url(f'/answer?body={{"status":"{answer}","id":"m-1"}}')
+        made = connect(acme, url, ok=ok, keep={"messageId": "id"}).connection
+        path = page_url(made).replace("/change/", "/test/")
+        page = unescape(staff.post(path, {"inputs": '{"to": "a", "text": "b"}'}).content.decode())
+        assert said in page
+        assert outcome in page
+        assert '"messageId": "m-1"' in page
+
+
 def test_presets_fill_the_form_and_lack_their_secrets(staff: Client, acme: Workspace) -> None:
-    assert "?preset=postmark" in staff.get(ADD).content.decode()
+    empty = staff.get(ADD).content.decode()
+    assert "?preset=postmark" in empty
+    assert "although journeys break" not in empty
     page = unescape(staff.get(ADD, {"preset": "postmark"}).content.decode())
     assert '"X-Postmark-Server-Token": null' in page
     preset = presets()["postmark"]
@@ -102,7 +122,9 @@ def test_presets_fill_the_form_and_lack_their_secrets(staff: Client, acme: Works
     )
     assert staff.post(ADD, saved).status_code == 302
     made = Connection.objects.get()
-    assert "It is incomplete, and its steps fail: headers.X-Postmark-Server-Token" in page_of(staff, made)
+    assert "It is incomplete, and its steps fail: there is no value for headers.X-Postmark-Server-Token." in page_of(
+        staff, made
+    )
     assert "incomplete" in staff.get("/admin/journeys/connection/").content.decode()
 
 

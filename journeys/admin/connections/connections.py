@@ -75,6 +75,9 @@ class ConnectionAdmin(RecordAdmin):
             return None
         return _Definition("definition") if name == "definition" else super().shown_as(name, request)
 
+    def _has_input(self, name: str, obj: Any, request: HttpRequest) -> bool:
+        return (obj is not None or name != "confirm") and super()._has_input(name, obj, request)
+
     def get_urls(self) -> list[URLPattern]:
         return [self.address("<str:object_id>/test/", self.test, "test", posted=True), *super().get_urls()]
 
@@ -100,6 +103,7 @@ class ConnectionAdmin(RecordAdmin):
             page=page_url(connection),
             form=form,
             tried=tried,
+            kept=json_block(tried.kept if tried else None),
         )
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

@@ -1,5 +1,6 @@
 """A test of a connection: one request, sent at once, with its answer. It is none of the workspace's deliveries."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,7 @@ from journeys.models import Connection
 from journeys.steps.context import StepContext
 from journeys.steps.results import StepFailed, StepSkipped
 from journeys.steps.surroundings import Surroundings
+from journeys.webhooks.answers import read_answer
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.schedule import NextState, in_words, judge
 from journeys.webhooks.signing import signed_headers
@@ -27,7 +29,7 @@ _NOBODY = "0" * 24
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """What came of it: `sent` as it is shown, the verdict in words, and the answer's first bytes."""
+    """What came of it: `sent` as it is shown, the verdict in words, the answer's first bytes, what is kept of it."""
 
     sent: str
     ok: bool
@@ -35,6 +37,7 @@ class Tried:
     status: int | None = None
     milliseconds: int = 0
     answer: str = ""
+    kept: Mapping[str, Any] | None = None
 
 
 def try_connection(connection: Connection, inputs: dict[str, Any], *, now: datetime) -> Tried:
@@ -54,7 +57,8 @@ def try_connection(connection: Connection, inputs: dict[str, Any], *, now: datet
     )
     rendering = context.rendering()
     try:
-        request = provider_of(connection).filled(inputs, rendering)
+        provider = provider_of(connection)
+        request, rules = provider.filled(inputs, rendering), provider.request.answer_rules
     except (StepFailed, StepSkipped, UnknownEncryptionKey, Refusal) as failed:
         return Tried(sent="", ok=False, verdict=str(failed))
     body = None if request.body is None else request.body.encode()
@@ -75,12 +79,14 @@ def try_connection(connection: Connection, inputs: dict[str, Any], *, now: datet
         ),
         at=now,
     )
-    verdict = judge(outcome, number=1, once=True, chance=0)
+    read = None if rules is None else read_answer(outcome, rules)
+    verdict = judge(outcome, number=1, once=False, chance=0, read=read)
     return Tried(
         sent=f"{request.method} {request.url}",
         ok=verdict.next_state is NextState.DELIVERED,
-        verdict=verdict.reason or in_words(outcome),
+        verdict=verdict.reason or f"{in_words(outcome)} A step would try it again.",
         status=outcome.status,
         milliseconds=outcome.milliseconds,
         answer=outcome.answer,
+        kept=verdict.kept,
     )

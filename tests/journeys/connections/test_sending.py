@@ -65,7 +65,7 @@ def test_a_required_input_without_a_value_skips_the_step_with_its_reason(
     enrollment = enter(server, journey, {"text": "Hello"})
     assert history(enrollment) == [("mail", "skipped"), ("day", "waiting")]
     step_told = look_up(server, enrollment)["steps"][0]
-    assert step_told["detail"] == "The connection 'mailer' needs to, which has no value."
+    assert step_told["detail"] == "The connection 'mailer' requires a value for to."
     assert not WebhookDelivery.objects.exists()
     stats = data(server.get(f"/api/v1/journeys/{acme.id}/{journey.id}/stats"), status=200)
     assert stats["steps"]["mail"] == {
@@ -118,7 +118,11 @@ def test_a_connection_that_lacks_its_secret_or_is_gone_fails_its_steps_with_that
     due_again()
     walk()
     assert history(enrollment) == [("day", "done"), ("mail", "failed"), ("then", "waiting")]
-    why = "has no connection 'mailer' any more" if gone else "'mailer' is incomplete: headers.X-Token has no value"
+    why = (
+        "has no connection 'mailer' any more"
+        if gone
+        else "'mailer' is incomplete: there is no value for headers.X-Token"
+    )
     assert why in StepRun.objects.get(step_id="mail").detail
 
 

@@ -52,7 +52,7 @@ def test_one_whose_secret_is_missing_is_incomplete_and_the_output_warns(seed: Se
     assert printed["warnings"] == [
         {
             "place": "connections[0]",
-            "message": "The connection mailer is incomplete, so its steps fail: headers.X-Token has no value.",
+            "message": "The connection mailer is incomplete, so its steps fail: there is no value for headers.X-Token.",
         }
     ]
     assert stored() == {"X-Token": None}
@@ -62,7 +62,7 @@ def test_one_whose_secret_is_missing_is_incomplete_and_the_output_warns(seed: Se
 
 def test_a_url_of_the_environment_is_a_secret(seed: Seed, monkeypatch: pytest.MonkeyPatch) -> None:
     slack = {"key": "slack", "url": {"env": "SLACK"}, "body": {"text": "{{ inputs.text }}"}}
-    assert "url has no value" in seed(file(slack))["warnings"][0]["message"]
+    assert "no value for url." in seed(file(slack))["warnings"][0]["message"]
     monkeypatch.setenv("SLACK", "https://hooks.example/hush")
     seed(file(slack))
     made = Connection.objects.get(key="slack")
