@@ -8,16 +8,16 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from bridge.models import Message
 from journeys.admin.steering.buttons import ACTS
-from journeys.models import Journey
+from journeys.models import Connection, Enrollment, Journey
 from tests.browsers.furnished import Shown
 
 # They take a POST, answer scripts, or lead elsewhere; or they need more than an address, and have tests of their own.
 NO_PAGES = {
     "admin:autocomplete", "admin:engage_auditentry_csv", "admin:engage_workspace_see_all",
-    "admin:engage_workspace_see_this_one", "admin:jsi18n", "admin:journeys_enrollment_end",
-    "admin:journeys_enrollment_send_again", "admin:journeys_journey_archive", "admin:journeys_journey_draft",
-    "admin:journeys_journey_duplicate", "admin:journeys_journey_new_draft", "admin:journeys_journey_restore",
-    "admin:journeys_journey_roll_back", "admin:journeys_webhookdelivery_change",
+    "admin:engage_workspace_see_this_one", "admin:jsi18n", "admin:journeys_connection_test",
+    "admin:journeys_enrollment_end", "admin:journeys_enrollment_send_again", "admin:journeys_journey_archive",
+    "admin:journeys_journey_draft", "admin:journeys_journey_duplicate", "admin:journeys_journey_new_draft",
+    "admin:journeys_journey_restore", "admin:journeys_journey_roll_back", "admin:journeys_webhookdelivery_change",
     "admin:journeys_webhookdelivery_sending_again", "admin:login", "admin:logout", "admin:search",
     "admin:view_on_site", "second_factor",
 }  # fmt: skip
@@ -26,10 +26,16 @@ NO_PAGES = {
 def pages(shown: Shown) -> dict[str, str]:
     """The addresses by their names."""
     found = {_name(name, kwargs): reverse(name, kwargs=kwargs) for name, kwargs in _routed(shown)}
-    held, archived = (Journey.objects.get(key=key) for key in ("held", "old"))
+    held, archived, renewal = (Journey.objects.get(key=key) for key in ("held", "old", "renewal"))
+    waiting = Enrollment.objects.get(journey=renewal)
+    incomplete = Connection.objects.get(key="postmark")
     return found | {
         "journey held": reverse("admin:journeys_journey_change", args=[held.pk]),
         "journey archived": reverse("admin:journeys_journey_change", args=[archived.pk]),
+        "journey by connections": reverse("admin:journeys_journey_change", args=[renewal.pk]),
+        "enrollment that waits until": reverse("admin:journeys_enrollment_change", args=[waiting.pk]),
+        "connection incomplete": reverse("admin:journeys_connection_change", args=[incomplete.pk]),
+        "connection from a preset": f"{reverse('admin:journeys_connection_add')}?preset=postmark",
         "steer resume": reverse("admin:journeys_journey_steer", args=[held.pk, "resume"]),
         "nothing found": f"{reverse('admin:customers_customer_changelist')}?q=nowhere@example.com",
         "failures being tried": f"{reverse('admin:journeys_webhookdelivery_changelist')}?what=trying",

@@ -12,9 +12,12 @@ from config.local.tour import MAILER, tour_connection, tour_steps
 from customers.models import Customer, Segment
 from engage.audit.acting import by_staff
 from engage.models import ApiKey, App, AuditEntry, Membership, Workspace
+from journeys.connections.presets import presets
+from journeys.connections.variables import save_variable
 from journeys.design.authoring import save_journey
 from journeys.design.connections import save_connection
 from journeys.models import (
+    Connection,
     Enrollment,
     EnrollmentJob,
     Journey,
@@ -22,9 +25,11 @@ from journeys.models import (
     Resending,
     SteeredHost,
     Trigger,
+    Variable,
     WebhookDelivery,
 )
 from journeys.steering.holding import hold
+from journeys.steps.provider import FIELDS
 from tests.admin.failures import failed_webhooks
 from tests.admin.messages import interact
 from tests.bridge.messages import sale
@@ -60,6 +65,7 @@ def furnish(workspace: Workspace, server: ServerClient) -> Shown:
         total=12, looked_at=5, sent=5,
     )  # fmt: skip
     _held(workspace)
+    _renewal(workspace, server)
     customer = Customer.objects.get(external_id="ada")
     live_through(customer, journey=JourneyFactory.create(workspace=workspace, name="Thanks"), app=app)
     staff = User.objects.create_user("grace", email="grace@example.com", is_staff=True, first_name="Grace")
@@ -80,6 +86,7 @@ def furnish(workspace: Workspace, server: ServerClient) -> Shown:
         workspace=workspace, key="pro", name="On the plan pro",
         conditions={"field": "customer.plan", "op": "eq", "value": "pro"},
     )  # fmt: skip
+    shown |= {Connection: Connection.objects.get(key=MAILER), Variable: Variable.objects.get(name="colours")}
     shown[AuditEntry] = AuditEntry.objects.filter(action="changed").latest("at")
     shown[WebhookDelivery] = WebhookDelivery.objects.filter(state="failed").latest("pk")
     return shown
@@ -105,6 +112,34 @@ def _tour(workspace: Workspace, server: ServerClient) -> Journey:
     let_workers_walk()
     enter(server, journey, CustomerFactory.create(workspace=workspace, external_id="nobody"))
     return journey
+
+
+def _renewal(workspace: Workspace, server: ServerClient) -> None:
+    """Somebody without a phone number, whom no SMS was sent, and who waits for a condition; and what is warned of."""
+    now = timezone.now()
+    for key, secrets in (("twilio", {"auth": {"basic": {"user": "AC1", "password": "hush"}}}), ("postmark", {})):
+        preset = presets()[key]
+        definition = {name: preset[name] for name in FIELDS if name in preset} | secrets
+        columns: Any = {name: preset[name] for name in ("name", "channel")}
+        save_connection(workspace=workspace, key=key, now=now, definition=definition, **columns)
+    save_variable(workspace=workspace, name="colours", value=["green", {"of": "leaves"}], now=now)
+    steps: list[Any] = [
+        {"id": "text", "type": "send", "connection": "twilio",
+         "inputs": {"to": "{{ customer.phone }}", "from": "Shop", "text": "It renews soon: {{ vars.colours[0] }}."}},
+        {"id": "soon", "type": "wait_until", "timeout": "P300D", "onTimeout": "out",
+         "if": {"all": [{"field": "customer.renewsAt", "op": "before", "value": {"now": "P2D"}},
+                        {"field": "customer.plan", "op": "ne", "value": "free"}]}},
+        {"id": "nine", "type": "delay", "until": "09:00", "days": ["mo", "fr"],
+         "timezone": {"from": "customer.timezone", "else": "Europe/Berlin"}},
+        {"id": "mail", "type": "send", "connection": MAILER, "onFailure": "exit",
+         "inputs": {"to": "{{ customer.email }}", "subject": "Soon", "html": "<b>{{ customer.name }}</b>"}},
+        {"id": "note", "type": "update_profile", "next": None,
+         "attributes": {"noticeId": {"$value": "steps.mail.messageId"}}},
+        {"id": "out", "type": "exit", "reason": "It did not renew."},
+    ]  # fmt: skip
+    journey = save_journey(workspace=workspace, key="renewal", name="Renewal notice", now=now, steps=steps).journey
+    enter(server, journey, CustomerFactory.create(workspace=workspace, external_id="hedy"))
+    let_workers_walk()
 
 
 def _message(workspace: Workspace, app: App) -> Message:

@@ -102,7 +102,10 @@ def test_what_takes_more_than_an_address_is_sound(
     staff: Staff, acme: Workspace, server: ServerClient, theme: str, subtests: pytest.Subtests
 ) -> None:
     found = pages(furnish(acme, server))
-    acts = (try_it, filters, palette, new_key, refused, failures_chosen, second_factor, asked_for_a_code, logged_out)
+    acts = (
+        try_it, connection_tried, filters, palette, new_key, refused, failures_chosen, second_factor, asked_for_a_code,
+        logged_out,
+    )  # fmt: skip
     for act in acts:
         for size, viewport in SIZES.items():
             staff.complaints.clear()
@@ -121,6 +124,15 @@ def try_it(staff: Staff, found: dict[str, str]) -> Steps:
     page.get_by_role("button", name="Try it").click()
     page.wait_for_selector("#trial svg")
     yield "try it, tried"
+
+
+def connection_tried(staff: Staff, found: dict[str, str]) -> Steps:
+    page = staff.goes_to(found["journeys connection change"])
+    page.get_by_label("Inputs of the test, as JSON").fill('{"to": "a@b.example", "subject": "A", "html": "b"}')
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Send a test").click()
+    page.wait_for_selector("#test-title")
+    yield "connection, tried"
 
 
 def filters(staff: Staff, found: dict[str, str]) -> Steps:
