@@ -337,17 +337,19 @@ claimed AS (
 
 # Whether more is due to a host, or by a connection, that has a rate.
 _ANY_PACED = """
-    SELECT FROM journeys_steeredhost steered
-    WHERE per_second IS NOT NULL AND held_at IS NULL AND EXISTS (
-        SELECT FROM journeys_webhookdelivery, {in_index_order} WHERE state = 'waiting'
-        AND workspace_id = steered.workspace_id AND host = steered.host AND due_at <= now()
-    )
-    UNION ALL SELECT FROM journeys_connection connection
-    WHERE per_second IS NOT NULL AND EXISTS (
-        SELECT FROM journeys_webhookdelivery, {in_index_order} WHERE state = 'waiting'
-        AND workspace_id = connection.workspace_id AND host = connection.host
-        AND source = 'connection:' || connection.id AND due_at <= now()
-    )
+    SELECT FROM journeys_steeredhost steered CROSS JOIN LATERAL (
+        SELECT FROM journeys_webhookdelivery, {in_index_order}
+        WHERE state = 'waiting' AND workspace_id = steered.workspace_id AND host = steered.host AND due_at <= now()
+        LIMIT 1
+    ) AS due_there
+    WHERE per_second IS NOT NULL AND held_at IS NULL
+    UNION ALL SELECT FROM journeys_connection connection CROSS JOIN LATERAL (
+        SELECT FROM journeys_webhookdelivery, {in_index_order}
+        WHERE state = 'waiting' AND workspace_id = connection.workspace_id AND host = connection.host
+          AND source = 'connection:' || connection.id AND due_at <= now()
+        LIMIT 1
+    ) AS due_by_it
+    WHERE per_second IS NOT NULL
 """
 
 # Circuits and deliveries are looked up and updated by key (docs/sql.md).

@@ -25,6 +25,7 @@ from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.webhooks.sending import send_due
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
+from tests.support.plans import rows_gone_through
 from tests.support.receiver import Receiver, running
 from tests.support.simultaneous import all_at_once, done_with_customers_locked_in_order
 from tests.support.waiting import wait_until
@@ -102,6 +103,13 @@ def test_every_host_gets_one_before_any_gets_a_second(acme: Workspace) -> None:
         standing(acme, f"http://{name}.example/", number=3)
     hosts = Counter(one.host for one in claim_due(HostSlots(4)))
     assert sorted(hosts.values()) == [1, 1, 2]
+
+
+def test_a_claim_looks_at_no_more_than_it_takes_however_many_wait(acme: Workspace) -> None:
+    standing(acme, "http://one.example/", number=1_000)
+    with rows_gone_through() as seen:
+        assert len(claim_due(HostSlots(16))) == 8
+    assert max(seen.values()) < 1_000, seen
 
 
 def test_a_host_has_half_of_the_threads_however_many_tenants_send_there(acme: Workspace, rival: Workspace) -> None:
