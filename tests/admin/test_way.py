@@ -1,8 +1,10 @@
 """The way of an enrollment on its page: what it went through, where it is, and when it goes on."""
 
 from django.test import Client
+from django.utils import timezone
 
 from engage.models import Workspace
+from journeys.design.connections import save_connection
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.models import Enrollment
 from tests.admin.drawn import BRANCH, drawing_in, lit, marks, node_in, notes_of
@@ -13,6 +15,7 @@ from tests.support.clients import ServerClient
 from tests.support.factories import DAY
 
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"plan": "pro"}}
+SMS = {"url": "https://sms.example/", "inputs": {"type": "object", "required": ["to"], "properties": {"to": {}}}}
 LATER = {"id": "later", "type": "delay", "for": "P2D"}
 
 
@@ -32,6 +35,16 @@ def test_the_page_begins_with_the_way_and_where_it_stands(staff: Client, server:
     assert notes_of(drawing, "day") == [f"here, due {enrollment.due_at:%Y-%m-%d %H:%M:%S} UTC"]
     assert page.index('id="way"') < page.index('class="engage-copy"')
     assert page.index('id="way"') < page.index('id="timeline"')
+
+
+def test_a_step_that_did_not_send_says_so(staff: Client, server: ServerClient, acme: Workspace) -> None:
+    save_connection(workspace=acme, key="sms", now=timezone.now(), definition=SMS)
+    enrollment = walked(server, acme, [{"id": "text", "type": "send", "connection": "sms", "inputs": {"to": ""}}, DAY])
+    [said] = notes_of(drawing_in(page_of(staff, enrollment), "way-drawing"), "text")
+    assert said.startswith("skipped ")
+    path = f"/admin/journeys/journey/{enrollment.journey_id}/try/"
+    tried = staff.post(path, {"customer": enrollment.customer_id}, follow=True).content.decode()
+    assert notes_of(drawing_in(tried, "trial-drawing"), "text")[0].startswith("skipped ")
 
 
 def test_a_way_that_left_the_steps_is_drawn_to_its_end(staff: Client, server: ServerClient, acme: Workspace) -> None:

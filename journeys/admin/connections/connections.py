@@ -29,6 +29,8 @@ from journeys.models import Connection, Journey
 from journeys.steps.provider import FIELDS
 from journeys.steps.secrets import secrets_of
 
+_EMPTY: dict[str, Any] = {"object": {}, "array": [], "number": 0, "integer": 0, "boolean": False}
+
 
 class TestForm(forms.Form):
     """What a test is sent with."""
@@ -148,7 +150,12 @@ def _example(connection: Connection) -> str:
         wanted = provider_of(connection).inputs
     except Refusal:
         return "{}"
-    return json.dumps(dict.fromkeys(wanted.schema.get("properties", {}), ""), ensure_ascii=False)
+    properties = wanted.schema.get("properties", {})
+    return json.dumps({name: _EMPTY.get(_type_of(one), "") for name, one in properties.items()}, ensure_ascii=False)
+
+
+def _type_of(schema: Any) -> str:
+    return str(schema.get("type")) if isinstance(schema, dict) else ""
 
 
 show_on(Workspace, Panel(model=Connection, by="workspace", columns=("__str__", "key", "channel", "updated_at")))

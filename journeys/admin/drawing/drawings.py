@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.forms.widgets import Script
 
+from engage.admin.parts.columns import shown
 from engage.errors import Refusal
 from journeys.counts.stats import JourneyStats
 from journeys.design.warnings import DefinitionWarning
@@ -24,6 +26,7 @@ TOLD = (
     ("skipped", "skipped"),
     ("interrupted", "left"),
 )
+_ILL = {"failed", "skipped", "interrupted"}
 Drawing = dict[str, Any]
 _MODULE: Any = Script("journeys/map/page.js", type="module")  # which the stubs do not know
 MAP_MEDIA = forms.Media(css={"all": ["journeys/map/map.css"]}, js=[_MODULE])
@@ -100,6 +103,11 @@ class Way:
         ahead = (self.here,) if self.here and self.steps[-1:] != (self.here,) else ()
         entry = (ENTRY,) if self.from_start else ()
         return (*entry, *self.steps, *ahead, *((self.end,) if self.end else ()))
+
+
+def noted(state: str, at: datetime) -> str:
+    """When a step was taken, and how it ended unless it went on as it should."""
+    return f"{state} {shown(at)}" if state in _ILL else shown(at)
 
 
 def lit(graph: Graph, way: Way) -> Drawing:

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from engage.admin.parts.columns import shown
-from journeys.admin.drawing.drawings import Drawing, Way, graph_of_revision, lit
+from journeys.admin.drawing.drawings import Drawing, Way, graph_of_revision, lit, noted
 from journeys.enrollments.history import EnrollmentHistory
 from journeys.models import Enrollment, JourneyRevision, StepRun
 from journeys.steps.kinds import COMPLETED, EXITED
@@ -38,6 +38,5 @@ def _notes(runs: list[StepRun]) -> dict[str, list[str]]:
     notes: dict[str, list[str]] = {}
     for run in runs:
         often = f"{times[run.step_id]} times, last " if times[run.step_id] > 1 else ""
-        ill = f"{run.state} " if run.state in {StepRun.State.FAILED, StepRun.State.INTERRUPTED} else ""
-        notes[run.step_id] = [f"{often}{ill}{shown(run.began_at)}"]
+        notes[run.step_id] = [f"{often}{noted(run.state, run.began_at)}"]
     return notes

@@ -23,7 +23,7 @@ from engage.admin.parts.columns import badge, json_text, may_view, shown
 from engage.admin.parts.json_field import JsonField
 from engage.json.compact import json_bytes
 from engage.json.storable import STORED_DEPTH, depth
-from journeys.admin.drawing.drawings import Drawing, Way, graph_of_revision, lit
+from journeys.admin.drawing.drawings import Drawing, Way, graph_of_revision, lit, noted
 from journeys.admin.results import JOB_RESULT, STEP_STATE
 from journeys.entering.trigger import ExcludedOne, Recipient, trigger_one
 from journeys.entering.walk_through import WalkThrough, walk_through
@@ -132,7 +132,7 @@ def _way(rehearsal: Rehearsal) -> Way:
     return Way(
         steps=tuple(step.step_record.step_id for step in steps),
         end=end,
-        notes={step.step_record.step_id: [shown(step.at)] for step in steps},
+        notes={step.step_record.step_id: [noted(step.step_record.state, step.at)] for step in steps},
     )
 
 
