@@ -1,4 +1,4 @@
-"""What staff may save: authoring.py, the one way to save a journey, with conditions.py and warnings.py; connections.py,
-the one for connections; keeping.py and opening.py, what else is done with a journey; listening.py, which of them listen
-to an event.
+"""What staff may save: authoring.py, the one way to save a journey, with conditions.py, columns.py and warnings.py;
+connections.py, the one for connections; keeping.py and opening.py, what else is done with a journey; listening.py,
+which of them listen to an event.
 """

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Literal, NamedTuple, TypedDict, Unpack, cast
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from engage.audit.facts import Facts, facts_of
@@ -16,6 +15,7 @@ from engage.json.documents import one_of
 from engage.json.key_order import KeyOrder, key_order_of
 from engage.models import Workspace
 from journeys.connections.known import KnownInWorkspace
+from journeys.design.columns import column_mistakes
 from journeys.design.conditions import check_entry_conditions, check_event_where
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Journey, JourneyRevision
@@ -251,14 +251,8 @@ def _apply(journey: Journey, changes: Mapping[str, object]) -> set[str]:
 
 
 def _check_fields(journey: Journey) -> None:
-    try:
-        journey.clean_fields(exclude={"workspace"})
-    except ValidationError as invalid:
-        raise one_of(
-            InvalidJourney(field, f"{SPELLINGS.get(field, field)}: {message}")
-            for field, messages in invalid.message_dict.items()
-            for message in messages
-        ) from None
+    if found := [*column_mistakes(journey, except_for={"workspace"}, spellings=SPELLINGS)]:
+        raise one_of(InvalidJourney(column, message) for column, message in found)
 
 
 def _check_trigger(journey: Journey) -> None:

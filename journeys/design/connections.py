@@ -7,7 +7,6 @@ from copy import copy
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from engage.audit.facts import SECRET, Facts, changes_between, facts_of
@@ -21,6 +20,7 @@ from engage.sizes import KIB
 from journeys.connections.known import KnownInWorkspace
 from journeys.connections.using import journeys_broken_by, journeys_sending_by
 from journeys.design.authoring import require_callable
+from journeys.design.columns import column_mistakes
 from journeys.models import Connection
 from journeys.steps.provider import InvalidConnection, Provider, parse_provider
 from journeys.steps.secrets import as_stored, masked, secrets_of
@@ -110,15 +110,8 @@ def checked(connection: Connection, changes: ConnectionChanges) -> tuple[Connect
 
 
 def _column_mistakes(connection: Connection) -> list[Refusal]:
-    try:
-        connection.clean_fields(exclude={"workspace", "definition"})
-    except ValidationError as invalid:
-        return [
-            InvalidConnection(f"{_SPELLINGS.get(field, field)}: {message}")
-            for field, messages in invalid.message_dict.items()
-            for message in messages
-        ]
-    return []
+    found = column_mistakes(connection, except_for={"workspace", "definition"}, spellings=_SPELLINGS)
+    return [InvalidConnection(message) for _, message in found]
 
 
 def _size_mistakes(definition: Any) -> list[Refusal]:

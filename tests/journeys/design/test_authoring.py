@@ -237,7 +237,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"key": "w" * 101}, "key", "key: Ensure this value has at most 100 characters (it has 101)."),
     ({"name": ""}, "name", "name: This field cannot be blank."),
     ({"name": "n" * 201}, "name", "name: Ensure this value has at most 200 characters (it has 201)."),
-    ({"trigger_type": "cron"}, "trigger_type", "trigger: Value 'cron' is not a valid choice."),
+    ({"trigger_type": "cron"}, "trigger_type", "trigger is 'cron', which is none of api, event."),
     ({"trigger_type": "event"}, "event_name", "eventName is required where the trigger is event."),
     ({"trigger_type": "event", "event_name": " "}, "event_name", "eventName is required where the trigger is event."),
     ({"event_name": "renewed"}, "event_name", "eventName must be null where the trigger is api."),
