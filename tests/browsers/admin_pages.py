@@ -18,8 +18,8 @@ NO_PAGES = {
     "admin:journeys_enrollment_end", "admin:journeys_enrollment_send_again", "admin:journeys_journey_archive",
     "admin:journeys_journey_draft", "admin:journeys_journey_duplicate", "admin:journeys_journey_new_draft",
     "admin:journeys_journey_restore", "admin:journeys_journey_roll_back", "admin:journeys_webhookdelivery_change",
-    "admin:journeys_webhookdelivery_sending_again", "admin:login", "admin:logout", "admin:search",
-    "admin:view_on_site", "second_factor",
+    "admin:journeys_webhookdelivery_sending_again", "admin:journeys_webhookdelivery_try_now", "admin:login",
+    "admin:logout", "admin:search", "admin:view_on_site", "second_factor",
 }  # fmt: skip
 
 

@@ -88,7 +88,7 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
     )
     SteeredHost.objects.get_or_create(workspace=workspace, host=f"{customer.pk}.example:443")
     Connection.objects.get_or_create(
-        workspace=workspace, key=f"of-{customer.pk}", definition={"url": "https://a.example/"}
+        workspace=workspace, key=f"of-{customer.pk}", name="Mailer", definition={"url": "https://a.example/"}
     )
     Variable.objects.get_or_create(workspace=workspace, name=f"of_{customer.pk}", value="Garden")
     return Enrollment.objects.create(
