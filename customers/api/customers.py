@@ -11,16 +11,16 @@ from typing import Annotated, Any, Literal
 from django.http import QueryDict
 from django.utils import timezone
 
-from customers.api.bodies import OF_AN_SDK, ReferenceBody
+from customers.api.bodies import OF_AN_SDK, Email, ExternalId, Phone, ReferenceBody
 from customers.api.items import ItemFailed, ItemSent, items_as_sent
 from customers.api.path_ids import ADA, BOB, CUSTOMER_ID
 from customers.erasure import ErasureReceipt
 from customers.erasure import erase_customer as erase
-from customers.identifier_rules import DESCRIPTIONS
+from customers.identifier_rules import DESCRIPTIONS, LONGEST, SPELLINGS
 from customers.identity.identifiers import identifiers
 from customers.identity.locks import TooManyAtOnce
 from customers.identity.lookup import NOBODY_NAMED, CustomerNotFound, Reference, customer_by_id, customer_named
-from customers.identity.roster import CustomerData, IdentifierConflict
+from customers.identity.roster import CustomerData, IdentifierConflict, IdentifierNeeded
 from customers.identity.upsert import UpsertedItem, upsert_customer, upsert_customers
 from customers.personal import Records, time_for_all_of
 from customers.personal import export_customer as export
@@ -36,8 +36,8 @@ from engage.http.views import AllJourneysNeeded
 from engage.json.compact import ascii_json
 from engage.json.fields import LEFT_OUT, Items, Spelled, Stored, Text, camel_case, filled, spellings
 from engage.json.instants import iso_utc
-from engage.json.keywords import OneOf
-from engage.json.reading import ArraySizeExceeded, read
+from engage.json.keywords import STRICT, Keywords, OneOf
+from engage.json.reading import ArraySizeExceeded, Problem, read
 from engage.json.storable import describe
 from engage.scopes import Scope
 from engage.sizes import MAX_LIST_BYTES
@@ -54,14 +54,30 @@ class OnConflict(StrEnum):
     SKIP_IDENTIFIER = "skip_identifier"
 
 
+_IF_BLANK = "Leave it out, or take it away with remove."
+_REMOVABLE = {name: field for field, name in SPELLINGS.items()} | {"externalId": "external_id"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class CustomerBody(ReferenceBody):
     """One customer to create or update."""
 
+    external_id: Annotated[ExternalId, Text(longest=LONGEST["external_id"], if_blank=_IF_BLANK)] = None
+    email: Annotated[
+        Email, Text(longest=LONGEST["email"], if_blank=_IF_BLANK), Keywords(strict={"format": "email"})
+    ] = None
+    phone: Annotated[Phone, Text(longest=LONGEST["phone"], if_blank=_IF_BLANK)] = None
+    user_id: Annotated[str | None, OF_AN_SDK, Text(longest=LONGEST["user_id"], if_blank=_IF_BLANK)] = None
     customer_id: Annotated[
         str | None,
         "The customer's id in this service. Omit it to create a customer.",
-        Text(blank_is_absent=True),
+        Text(if_blank="Leave it out to create a customer."),
+    ] = None
+    remove: Annotated[
+        list[str] | None,
+        "Identifiers to take away from the customer. One that is sent as well only says who is meant.",
+        Items(most=len(_REMOVABLE)),
+        Keywords(items={"type": "string", "enum": [*SPELLINGS.values()], STRICT: {"enum": [*_REMOVABLE]}}),
     ] = None
     attributes: Annotated[
         dict[str, Any] | None,
@@ -75,12 +91,18 @@ class CustomerBody(ReferenceBody):
         "`skip_identifier` leaves these identifiers out, and the answer names them.",
     ] = None
 
+    def problems(self) -> Iterator[Problem]:
+        if unknown := [name for name in self.remove or () if name not in _REMOVABLE]:
+            names = ", ".join(SPELLINGS.values())
+            yield Problem("remove", f"must hold names of identifiers ({names}), not {unknown[0][:40]!r}.")
+
     def data(self, *, on_conflict: OnConflict | None = None) -> CustomerData:
         """`on_conflict` is for who has none. Raises InvalidRequest."""
         return CustomerData(
             customer_id=self.customer_id,
             known_by=self.known_by(),
             attributes=self.attributes or {},
+            removed=dict.fromkeys(_REMOVABLE[name] for name in self.remove or ()),
             skips_conflicts=(self.on_conflict or on_conflict) is OnConflict.SKIP_IDENTIFIER,
         )
 
@@ -321,9 +343,17 @@ _CREATED = "Customer created."
             "attributes": {"plan": "pro", "trial_ends": None},
         },
         "Give another external id": {"customerId": ADA, "external_id": "ada-2"},
+        "Take the e-mail address away": {"external_id": "ada", "remove": ["email"]},
     },
     examples={"Updated": _RECORD, "Created": Answered(data=_RECORD, says=_CREATED, status=HTTPStatus.CREATED)},
-    refuses=[MissingParameter(NOBODY_NAMED), _NOT_FOUND, _CONFLICT, TooManyAtOnce()],
+    refuses=[
+        MissingParameter(NOBODY_NAMED),
+        ArraySizeExceeded("remove holds 6 items; its maximum is 5."),
+        _NOT_FOUND,
+        _CONFLICT,
+        IdentifierNeeded("remove: without email the customer would have no identifier."),
+        TooManyAtOnce(),
+    ],
 )
 def put_customer(asked: Asked[CustomerBody, None]) -> Answered[CustomerPut]:
     """Create or update a customer
@@ -335,6 +365,10 @@ def put_customer(asked: Asked[CustomerBody, None]) -> Answered[CustomerPut]:
     customer who was matched only by less trusted ones. The order of trust is `customerId`, `external_id`, `email`,
     `phone`, `userId`. With `"onConflict": "skip_identifier"` the identifiers that are somebody else's are left out
     instead, the least trusted first, and `skippedIdentifiers` names them.
+
+    An identifier that is left out is kept, and `null` is as good as left out; a blank one is refused. It is changed by
+    sending another one beside an identifier that is trusted more, and taken away by `"remove": ["email"]`: not if it is
+    the customer's last one, or if the call names them by nothing else.
     """
     upserted = upsert_customer(workspace_id=asked.workspace_id, data=asked.body.data(), now=timezone.now())
     customer, skipped = upserted.customer, upserted.skipped or None

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
-from customers.identity.claims import claims_left, dropped_claims, gives_way
+from customers.identifier_rules import SPELLINGS
+from customers.identity.claims import confirmed, dropped_claims, gives_way
 from customers.identity.identifiers import Identifiers
 from customers.identity.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound, claimed_aliases_of, names_of
 from customers.models import Customer
@@ -30,16 +31,25 @@ class IdentifierConflict(Refusal):
     error = "Identifier conflict"
 
 
+class IdentifierNeeded(Refusal):
+    """An identifier is to be removed without which the customer would not be known, or is not named."""
+
+    status = 409
+    error = "Identifier needed"
+
+
 @dataclass(frozen=True, kw_only=True)
 class CustomerData:
     """What a call says about one customer. In `attributes` None deletes one; those not named are kept.
 
+    `removed` are the fields of identifiers to take away; one that is sent as well only says who is meant.
     `skips_conflicts`: identifiers that are somebody else's are left out, the least trusted first.
     """
 
     customer_id: str | None = None
     known_by: Identifiers
     attributes: Mapping[str, Any]
+    removed: Collection[str] = ()
     skips_conflicts: bool = False
 
     def sent(self) -> dict[str, str]:
@@ -79,12 +89,12 @@ class Roster:
                 elif name not in of_pages:
                     self._by_alias[name] = customer
 
-    def apply(self, data: CustomerData, *, by: str = "", emptied: Collection[str] = ()) -> Upserted:
+    def apply(self, data: CustomerData, *, by: str = "") -> Upserted:
         """Creates or updates the customer that the item names. Raises a Refusal, having changed nothing.
 
-        `by` is the one identifier that says who is meant, if not all of them do; `emptied` are to be taken away.
+        `by` is the one identifier that says who is meant, if not all of them do.
         Refusals: MissingParameter (no identifier), CustomerNotFound (unknown customerId), IdentifierConflict,
-        InvalidRequest (attributes).
+        IdentifierNeeded, InvalidRequest (attributes).
         """
         check_attribute_names(data.attributes)
         sent = data.sent() if by else self._sent(data)
@@ -102,11 +112,13 @@ class Roster:
         created = customer is None
         if customer is None:
             customer = Customer(workspace_id=self._workspace_id, created_at=self._now, updated_at=self._now)
+        if data.removed:
+            _require_identifiers(customer, data.removed, sent, found)
         profile = _profile_with(customer, data.attributes)
         for field, other in found.items():
             if other.id != customer.id:
                 self._take_away(other, field)
-        self._write(customer, dict.fromkeys(emptied) | sent, profile, created=created)
+        self._write(customer, _values(customer, sent, data.removed), profile, created=created)
         return Upserted(customer, created, skipped)
 
     def created_by_user_id_alone(self) -> list[str]:
@@ -119,10 +131,10 @@ class Roster:
         known = self._by_identifier.get((field, data.sent()[field]))
         return None if known and gives_way(known, field) else known
 
-    def give_up(self, data: CustomerData, *, by: str, emptied: Collection[str]) -> None:
-        """Takes away what the item will replace or empty, so that an item before it can have that."""
+    def give_up(self, data: CustomerData, *, by: str) -> None:
+        """Takes away what the item will replace or remove, so that an item before it can have that."""
         customer = self.known_by(by, data)
-        for field, value in (dict.fromkeys(emptied) | data.sent()).items():
+        for field, value in (dict.fromkeys(data.removed) | data.sent()).items():
             if customer is not None and getattr(customer, field) not in {None, value}:
                 self._take_away(customer, field)
 
@@ -164,11 +176,9 @@ class Roster:
         _require_trust(customer, sent, trusted)
         return customer
 
-    def _write(self, customer: Customer, sent: Mapping[str, str | None], profile: "_Profile", *, created: bool) -> None:
-        named = [field for field in sent if field != "id"]
-        values = dict.fromkeys(dropped_claims(customer, named=named)) | dict(sent)
+    def _write(self, customer: Customer, values: "_Values", profile: "_Profile", *, created: bool) -> None:
         differing = {field: value for field, value in values.items() if getattr(customer, field) != value}
-        claims = claims_left(customer, named=named)
+        claims = [field for field in customer.claimed_identifiers if field not in values]
         if not (created or differing or claims != customer.claimed_identifiers or profile.differs_from(customer)):
             return
         self._rename(customer, differing)
@@ -198,6 +208,16 @@ class Roster:
                 self._by_identifier[field, value] = customer
 
 
+_Values = Mapping[str, str | None]
+
+
+def _values(customer: Customer, sent: Mapping[str, str], removed: Collection[str]) -> _Values:
+    """What becomes of the customer's identifiers that are not kept as they are: each field's value, None if it goes."""
+    given = {field: value for field, value in sent.items() if field not in removed}
+    dropped = dropped_claims(customer, named=[field for field in given if field != "id"])
+    return dict.fromkeys([*dropped, *removed]) | given
+
+
 @dataclass(frozen=True)
 class _Profile:
     """Attributes, and the names of those that in-app messages wrote last."""
@@ -219,6 +239,29 @@ def _profile_with(customer: Customer, sent: Mapping[str, Any]) -> _Profile:
     attributes = merged(stored, changes)
     check_attributes_size(attributes, claimed=claimed)
     return _Profile(attributes, claimed)
+
+
+def _require_identifiers(
+    customer: Customer, removed: Collection[str], sent: Mapping[str, str], found: Mapping[str, Customer]
+) -> None:
+    """Raises IdentifierNeeded if what is removed is all that names the customer, in the call or at all.
+
+    Where anything of them is confirmed, claims do not count: no page decides what a server may remove.
+    """
+    claims = customer.claimed_identifiers if confirmed(customer) else []
+    firm = {field for field, other in found.items() if other is customer and field not in other.claimed_identifiers}
+    named = [field for field in sent if field in firm] or list(sent)
+    if {*named} <= {*removed}:
+        names = " and ".join(IDENTIFIER_NAMES[field] for field in named)
+        raise IdentifierNeeded(
+            f"remove: {names} alone leads to the customer in this call. Send another identifier that they have."
+        )
+    values = _values(customer, sent, removed)
+    if not any(values.get(field, field not in claims and getattr(customer, field)) for field in SPELLINGS):
+        names = " and ".join(IDENTIFIER_NAMES[field] for field in removed)
+        raise IdentifierNeeded(
+            f"remove: without {names} the customer would have no identifier. Give them another one, or erase them."
+        )
 
 
 def _meant_by_one(by: str, found: Mapping[str, Customer]) -> Customer | None:

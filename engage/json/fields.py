@@ -28,11 +28,13 @@ class Spelled:
 class Text:
     """A text of at most this many characters (None: only the body's size bounds it).
 
-    With `blank_is_absent`, one without any visible character counts as left out.
+    With `blank_is_absent`, one without any visible character counts as left out; with `if_blank` it is refused, and
+    this says what to do instead.
     """
 
     longest: int | None = 1024
     blank_is_absent: bool = False
+    if_blank: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ class Member:
     declared: "Field[Any]"
 
     def note(self, kind: type) -> Any:
-        """The note of this kind, or None."""
-        return next((note for note in self.notes if isinstance(note, kind)), None)
+        """The last note of this kind, which refines those before it; or None."""
+        return next((note for note in reversed(self.notes) if isinstance(note, kind)), None)
 
     @property
     def description(self) -> str:

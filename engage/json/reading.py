@@ -194,7 +194,8 @@ def _value_reader(hint: Any, notes: tuple[Any, ...], name: str) -> Reader:
     if parsed := by_kind.pop(Parsed, None):
         return partial(_parsed, _value_reader(parsed.of, tuple(by_kind.values()), name), parsed)
     if hint is str:
-        return partial(_text, by_kind.get(Text, Text()).longest)
+        text = by_kind.get(Text, Text())
+        return partial(_text, text.longest, if_blank=text.if_blank)
     if hint is int:
         return partial(_whole, by_kind[Whole])
     if hint is bool:
@@ -221,11 +222,13 @@ def _anything(value: Any) -> Any:
     return value
 
 
-def _text(longest: int | None, value: Any) -> str:
+def _text(longest: int | None, value: Any, *, if_blank: str = "") -> str:
     if not isinstance(value, str):
         raise _wrong_type("a string", value)
     if longest is not None and len(value) > longest:
         raise _wrong(f"must be at most {longest} characters long, not {len(value)}.")
+    if if_blank and not value.strip():
+        raise _wrong(f"must not be blank. {if_blank}")
     return value
 
 

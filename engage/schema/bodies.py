@@ -151,7 +151,8 @@ def _plain_schema(member: Member, hint: Any) -> Schema:
         hint = parsed.of
     if hint is str:
         text = member.note(Text) or Text(longest=None)
-        needed = NOT_BLANK if member.is_required and text.blank_is_absent else {"type": "string"}
+        visible = text.if_blank or (member.is_required and text.blank_is_absent)
+        needed = NOT_BLANK if visible else {"type": "string"}
         return dict(needed) if text.longest is None else {**needed, "maxLength": text.longest}
     if hint is int:
         bounds = member.note(Whole)

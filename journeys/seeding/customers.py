@@ -23,14 +23,13 @@ from journeys.seeding.reading import InvalidSeed, text_for
 class SeedCustomer:
     """A customer as described at `place`, identified by `column`, its first identifier, whose written value is `name`.
 
-    `emptied` are the columns of identifiers to clear; None in the attributes deletes one.
+    Identifiers that are written as null are removed; None in the attributes deletes one.
     """
 
     place: str
     name: str
     column: str
     data: CustomerData
-    emptied: Sequence[str]
 
 
 def read_customers(part: Part) -> list[SeedCustomer]:
@@ -62,9 +61,10 @@ def _read(part: Part) -> SeedCustomer:
         name=one_spelling(str(written[column])),
         column=column,
         data=CustomerData(
-            known_by=stored, attributes=_attributes(fields["attributes"]) if "attributes" in fields else {}
+            known_by=stored,
+            attributes=_attributes(fields["attributes"]) if "attributes" in fields else {},
+            removed=[column for column, text in written.items() if text is None],
         ),
-        emptied=[column for column, text in written.items() if text is None],
     )
 
 
@@ -97,11 +97,11 @@ def _seeded(workspace: Workspace, customers: Sequence[SeedCustomer], now: dateti
         if known and places.setdefault(known.id, one.place) != one.place:
             raise _taken(one, SPELLINGS[one.column], by=places[known.id])
     for one in customers:
-        roster.give_up(one.data, by=one.column, emptied=one.emptied)
+        roster.give_up(one.data, by=one.column)
     ids: dict[str, str] = {}
     for one in customers:
         try:
-            customer = roster.apply(one.data, by=one.column, emptied=one.emptied).customer
+            customer = roster.apply(one.data, by=one.column).customer
         except IdentifierConflict as conflict:
             taken, holder = conflict.details[0]["field"], conflict.details[0]["customerId"]
             raise _taken(one, taken, by=places.get(holder, "another customer of the workspace")) from None

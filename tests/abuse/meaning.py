@@ -132,6 +132,8 @@ CUSTOMERS = cases(
         "nobody named": _customer(),
         "only attributes": _customer(attributes={"a": 1}),
         "a blank identifier": _customer(external_id=" "),
+        "the last identifier removed": _customer(external_id="ada", remove=["external_id"]),
+        "something removed that is no identifier": _customer(external_id="ada", remove=["attributes"]),
         "an unknown customerId": _customer(customerId=_UNKNOWN),
         "a customerId that is none": _customer(customerId="ada"),
         "an attribute without a name": _customer(external_id="ada", attributes={"": 1}),

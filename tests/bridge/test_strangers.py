@@ -25,6 +25,7 @@ VALUES = {
     "email": ["ada@example.com", "eve@evil.example"],
     "phone": ["+491701234567", "+491707654321"],
 }
+REMOVED = st.sets(st.sampled_from([*VALUES]), max_size=1)
 FIELDS = {"userId": "user_id", "external_id": "external_id", "email": "email", "phone": "phone"}
 SEEN: dict[str, Any] = {"messageId": "m", "actionType": "track_event", "actionData": {"eventName": "seen"}}
 
@@ -60,10 +61,10 @@ class Strangers(RuleBasedStateMachine):
         assert answers[0].status_code // 100 == answers[1].status_code // 100, [one.json() for one in answers]
         return answers
 
-    @rule(known_by=named())
-    def put(self, known_by: dict[str, str]) -> None:
+    @rule(known_by=named(), removed=REMOVED)
+    def put(self, known_by: dict[str, str], removed: set[str]) -> None:
         self.written += 1
-        body = {**known_by, "attributes": {"iban": self.written}}
+        body = {**known_by, "attributes": {"iban": self.written}, "remove": [*removed]}
         answers = self._servers_call(method="put", bodies=[body, body])
         if answers[0].succeeded:
             self.ids.append([one.json()["data"]["customerId"] for one in answers])
@@ -74,11 +75,11 @@ class Strangers(RuleBasedStateMachine):
         failed = [[one["status"] == "failed" for one in done.json()["data"]["results"]] for done in (quiet, noisy)]
         assert failed[0] == failed[1]
 
-    @rule(number=st.integers(0, 9), known_by=st.one_of(st.just({}), named()))
-    def put_by_id(self, number: int, known_by: dict[str, str]) -> None:
+    @rule(number=st.integers(0, 9), known_by=st.one_of(st.just({}), named()), removed=REMOVED)
+    def put_by_id(self, number: int, known_by: dict[str, str], removed: set[str]) -> None:
         if number < len(self.ids):
             self.written += 1
-            said = {**known_by, "attributes": {"plan": self.written}}
+            said = {**known_by, "attributes": {"plan": self.written}, "remove": [*removed]}
             self._servers_call(method="put", bodies=[{"customerId": one, **said} for one in self.ids[number]])
 
     @rule(user_id=st.sampled_from(VALUES["userId"]), external_id=st.sampled_from(VALUES["external_id"]))

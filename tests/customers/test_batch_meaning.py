@@ -33,6 +33,7 @@ _items = st.fixed_dictionaries(
     {
         "customer": st.sampled_from([None, None, None, 0, 1, 2, 99]),  # one of BEFORE; 99 is nobody
         "known_by": st.dictionaries(st.sampled_from(IDENTIFIERS), st.sampled_from("abcd"), max_size=2),
+        "removed": st.sets(st.sampled_from(IDENTIFIERS), max_size=1),
         "attributes": st.dictionaries(
             st.sampled_from("xyz"), st.sampled_from([None, 0, 1, True, "1", {"k": None}]), max_size=2
         ),
@@ -51,6 +52,7 @@ def _data(item: dict[str, Any], ids: list[str]) -> CustomerData:
         customer_id=None if number is None else dict(enumerate(ids)).get(number, "0" * 24),
         known_by=Identifiers(**item["known_by"]),
         attributes=item["attributes"],
+        removed=item["removed"],
     )
 
 

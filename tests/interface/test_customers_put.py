@@ -15,12 +15,14 @@ from tests.support.calls import customers_path, data, refused
 from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import CustomerFactory
+from tests.support.tables import taken_back
 
 pytestmark = pytest.mark.ada(
     email="ada@acme.example", phone="+4915112345678", user_id="device-1", attributes={"plan": "free", "age": 36}
 )
 
 NOBODY = "0" * 24
+MAIL = {"email": "a@b.example"}
 
 
 def _stored(workspace: Workspace) -> list[Any]:
@@ -239,6 +241,69 @@ def test_identifiers_of_two_customers_are_refused_and_the_customers_named(
     assert _stored(acme) == before
 
 
+@each(
+    "sent, left",
+    [
+        ({"external_id": "ada", "remove": ["email"]}, ("ada", None, "+4915112345678", "device-1")),
+        ({"customerId": "?", "remove": ["externalId", "phone"]}, (None, "ada@acme.example", None, "device-1")),
+        ({"external_id": "ada", "email": "ada@acme.example", "remove": ["email", "email"]},
+         ("ada", None, "+4915112345678", "device-1")),
+        ({"customerId": "?", "external_id": "a", "remove": ["email", "phone", "userId"]}, ("a", None, None, None)),
+        ({"external_id": "ada", "remove": []}, ("ada", "ada@acme.example", "+4915112345678", "device-1")),
+    ],
+)  # fmt: skip
+def test_an_identifier_is_taken_away_and_free_for_somebody_else(
+    acme: Workspace, server: ServerClient, sent: dict[str, Any], left: tuple[str | None, ...]
+) -> None:
+    with taken_back():
+        ada = CustomerFactory.create(
+            workspace=acme, external_id="ada", email="ada@acme.example", phone="+4915112345678", user_id="device-1"
+        )
+        body = {**sent, "customerId": ada.id} if "customerId" in sent else sent
+        for _ in range(2):  # what is gone stays gone, and that is no mistake
+            answer = data(server.put(customers_path(acme), body), status=200)
+            assert tuple(answer[name] for name in ("external_id", "email", "phone", "userId")) == left
+            body = {"customerId": ada.id, "remove": sent["remove"]}
+        if left[1] is None:
+            eve = data(server.put(customers_path(acme), {"email": "ada@acme.example"}), status=201)
+            assert eve["customerId"] != ada.id
+
+
+@each(
+    "known, sent, status, message",
+    [
+        (MAIL, {"customerId": "?", "remove": ["email"]}, 409,
+         "remove: without email the customer would have no identifier. Give them another one, or erase them."),
+        ({**MAIL, "phone": "1"}, {**MAIL, "remove": ["email"]}, 409,
+         "remove: email alone leads to the customer in this call. Send another identifier that they have."),
+        (MAIL, {**MAIL, "userId": "new", "remove": ["email"]}, 409, "remove: email alone"),
+        (MAIL, {"phone": "2", "remove": ["phone"]}, 409, "remove: phone alone leads"),
+        (MAIL, {**MAIL, "remove": ["name"]}, 400,
+         "remove must hold names of identifiers (external_id, email, phone, userId), not 'name'."),
+        (MAIL, {**MAIL, "remove": "phone"}, 400, "remove must be an array of strings"),
+        (MAIL, {**MAIL, "remove": ["phone"] * 6}, 400, "remove holds 6 items"),
+        (MAIL, {"customerId": "?", "email": ""}, 400,
+         "email must not be blank. Leave it out, or take it away with remove."),
+        (MAIL, {**MAIL, "externalId": " "}, 400, "external_id must not be blank."),
+        (MAIL, {**MAIL, "customerId": ""}, 400, "customerId must not be blank."),
+    ],
+)  # fmt: skip
+def test_nothing_is_taken_away_without_which_the_customer_is_not_known(
+    acme: Workspace, server: ServerClient, known: dict[str, str], sent: dict[str, Any], status: int, message: str
+) -> None:
+    with taken_back():
+        one = CustomerFactory.create(workspace=acme, external_id=None, **known)
+        body = {**sent, "customerId": sent.get("customerId") and one.id} if sent.get("customerId") else sent
+        before = _stored(acme)
+        answers = [
+            server.put(customers_path(acme), body).json(),
+            data(server.post(customers_path(acme, "batch"), {"customers": [body]}), status=200)["results"][0],
+        ]
+        assert all(one["message"].startswith(message) for one in answers), answers
+        assert {one["code"] == "identifier_needed" for one in answers} == {status == 409}
+        assert _stored(acme) == before
+
+
 @pytest.mark.parametrize("customer_id", [NOBODY, "not-an-id"])
 def test_a_customer_id_that_nobody_has_is_not_found_also_where_another_identifier_matches(
     acme: Workspace, server: ServerClient, ada: Customer, customer_id: str
@@ -264,7 +329,7 @@ def test_a_customer_of_another_workspace_is_not_found(
 # Refusals ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("body", [{}, {"attributes": {"a": 1}}, {"external_id": "  ", "email": None, "customerId": ""}])
+@pytest.mark.parametrize("body", [{}, {"attributes": {"a": 1}}, {"external_id": None, "email": None}])
 def test_without_an_identifier_nobody_can_be_meant(acme: Workspace, server: ServerClient, body: Any) -> None:
     message = refused(server.put(customers_path(acme), body), status=400, error="Missing required parameter")
     assert message == "Send at least one of customerId, external_id, email, phone, userId."

@@ -6,6 +6,7 @@ import pytest
 import time_machine
 from jsonschema_rs import Draft202012Validator
 
+from customers.identity.lookup import IDENTIFIER_NAMES
 from engage.json.fields import Text, members
 from engage.models import Workspace
 from journeys.models import Journey
@@ -158,8 +159,13 @@ def test_a_form_is_taken_as_the_document_says(sdk: SdkClient, fields: dict[str, 
 CUSTOMERS: list[dict[str, Any]] = [
     {"external_id": "ada"},
     {"externalId": "ada", "email": None, "attributes": None},
-    {"userId": " ", "phone": "1", "attributes": {"a": None}},
+    {"userId": None, "phone": "1", "attributes": {"a": None}},
+    {"external_id": "ada", "remove": ["email", "userId"]},
+    {"external_id": "ada", "remove": None},
     # Refused:
+    {"external_id": "ada", "remove": ["name"]},
+    {"external_id": "ada", "remove": ["email"] * 6},
+    {"userId": " ", "phone": "1"},
     {},
     {"attributes": {"a": 1}},
     {"external_id": " "},
@@ -255,20 +261,23 @@ def test_members_are_taken_as_the_document_says(server: ServerClient, acme: Work
     assert (answer.status_code == 200) is documented(body, "MembersRequest"), answer
 
 
-def test_a_blank_text_is_absent_in_every_body_unless_it_is_a_key() -> None:
-    """Blank, null and missing are one thing; a key that protects nothing is a mistake of its sender."""
+def test_a_blank_text_is_absent_in_every_body_unless_it_would_be_stored_or_is_a_key() -> None:
+    """A blank identifier of a PUT may be meant to take that away; a key that protects nothing is a mistake."""
     texts = [
-        (member.spelling, text)
+        (shape.__name__, member.spelling, text)
         for shape in all_bodies()
         for member in members(shape)
         if member.hint is str and not member.is_required
         for text in [member.note(Text) or Text()]
     ]
     assert len(texts) > 20
-    assert {name for name, text in texts if not text.blank_is_absent} == {"idempotencyKey"}
+    refused = {(shape, name) for shape, name, text in texts if not text.blank_is_absent}
+    of_customers = {("CustomerBody", name) for name in IDENTIFIER_NAMES.values()}
+    assert {name for name in refused if name[1] != "idempotencyKey"} == of_customers
+    assert all(text.if_blank for shape, _, text in texts if shape == "CustomerBody")
 
 
-@each("body", ["ActionRequest", "CaptureRequest", "CustomerRequest", "EventsRequest", "EventItem"])
+@each("body", ["ActionRequest", "CaptureRequest", "EventsRequest", "EventItem"])
 def test_a_blank_email_is_one_that_the_document_allows_because_it_counts_as_absent(body: str) -> None:
     described = at(f"/components/schemas/{body}")["properties"]["email"]
     allows = Draft202012Validator(described, validate_formats=True).is_valid

@@ -16,6 +16,7 @@ CODES = {
     "error_resolving_segments": (400, "Error resolving segments"),
     "idempotency_key_reused": (422, "Idempotency key reused"),
     "identifier_conflict": (409, "Identifier conflict"),
+    "identifier_needed": (409, "Identifier needed"),
     "identity_token_expired": (401, "Identity not proven"),
     "identity_token_invalid": (401, "Identity not proven"),
     "identity_token_mismatch": (401, "Identity not proven"),
