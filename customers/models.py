@@ -10,9 +10,10 @@ from django.db.models.functions import Now
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_MESSAGE_ID_LENGTH
 from customers.identifier_rules import LONGEST
+from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
-from engage.models import Workspace, key_validator
+from engage.models import Workspace
 
 # What is recorded takes its number from this sequence, so that what came first has the lower one.
 NEXT_SERIAL = Func(Value("customers_serial"), function="nextval", output_field=models.BigIntegerField())
@@ -136,7 +137,7 @@ class Segment(models.Model):
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
-    key = models.CharField(max_length=100, validators=[key_validator])
+    key = KeyField()
     name = models.CharField(max_length=200)
     conditions = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -13,6 +12,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from engage.credentials import new_key
 from engage.database.encrypted_fields import EncryptedTextField
+from engage.database.keys import KeyField
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.encryption import decrypted
@@ -21,15 +21,13 @@ from engage.rates import parse_rate, validate_rate
 
 DEFAULT_RATE_LIMIT = "100/m"
 _TIMES_AS_MANY = 10  # as triggers, unless a key says otherwise
-# \Z, because $ also matches before a newline at the end.
-key_validator = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", "Use lower-case letters, digits, - and _.")
 
 
 class Workspace(models.Model):
     """A tenant. Each customer, segment and journey belongs to exactly one."""
 
     id = ObjectIdField(primary_key=True)
-    key = models.CharField(max_length=100, unique=True, validators=[key_validator], help_text="A short name for files.")
+    key = KeyField(unique=True, help_text="A short name for files.")
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -119,6 +117,7 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, editable=False, help_text="Within a minute.")
     last_used_from = models.GenericIPAddressField(null=True, editable=False, help_text="At that time.")
+    workspace_key = ""  # of one that a caller has (engage/http/authentication.py)
 
     class Meta:
         verbose_name = "API key"

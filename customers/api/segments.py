@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from customers.audience.membership import MembersChanged, SegmentNotFound, change_members
+from customers.audience.membership import MembersChanged, SegmentNotFound, change_members, segment_id_of_key
 from customers.identifier_rules import one_spelling_of_each
 from customers.identity.locks import TooManyAtOnce
 from engage.calls.asked import Asked
@@ -14,7 +14,12 @@ from engage.json.reading import ArraySizeExceeded, AtLeastOne
 from engage.scopes import Scope
 
 _NOBODY = "Send at least one of add, remove: arrays of external ids."
-_SEGMENT_ID = PathId(name="segmentId", description="The segment's id.", example="68a1f0c2e4b0a1d2c3e4f5b1")
+_SEGMENT_ID = PathId(
+    name="segmentId",
+    description="The segment's id, or its key.",
+    example="68a1f0c2e4b0a1d2c3e4f5b1",
+    id_of_key=segment_id_of_key,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,15 @@ class SegmentNotFound(Refusal):
 
     status = 404
     error = "Segment not found"
-    says = "This workspace has no segment with this id."
+    says = "This workspace has no such segment."
+
+
+_ID_OF_KEY = Statement("SELECT id FROM customers_segment WHERE workspace_id = {workspace_id} AND key = {key}")
+
+
+def segment_id_of_key(*, workspace_id: str, key: str) -> str | None:
+    """The id of the workspace's segment with this key."""
+    return next(iter(_ID_OF_KEY.column(workspace_id=workspace_id, key=key)), None)
 
 
 @dataclass(frozen=True, kw_only=True)

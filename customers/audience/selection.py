@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from django.db import connection
+from django.db.models import Q
 
 from customers.audience.segments import ErrorResolvingSegments, belongs_to_any, members_of
 from customers.models import Segment
@@ -32,12 +33,18 @@ class Audience:
 
 
 def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[Segment]:
-    """Returns the segments. Raises ErrorResolvingSegments unless all of them exist in the workspace."""
+    """Returns the segments, each named by its id or its key, in one statement.
+
+    Raises ErrorResolvingSegments unless all of them exist in the workspace.
+    """
     if not segment_ids:
         return []
-    wanted = [segment_id for segment_id in segment_ids if is_object_id(segment_id)]
-    found = {segment.id: segment for segment in Segment.objects.filter(workspace_id=workspace_id, id__in=wanted)}
-    unknown = [segment_id for segment_id in dict.fromkeys(segment_ids) if segment_id not in found]
+    ids = [named for named in segment_ids if is_object_id(named)]
+    keys = [named for named in segment_ids if not is_object_id(named)]
+    wanted = Q(id__in=ids) | Q(key__in=keys) if keys else Q(id__in=ids)
+    found = {segment.id: segment for segment in Segment.objects.filter(wanted, workspace_id=workspace_id)}
+    known = {*found, *(segment.key for segment in found.values() if not is_object_id(segment.key))}
+    unknown = [named for named in dict.fromkeys(segment_ids) if named not in known]
     if unknown:
         named = [repr(segment_id[:100]) for segment_id in unknown]
         each = [

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Union, get_args, get_origin,
 from drf_spectacular.utils import OpenApiParameter
 
 from engage.calls.asked import Asked
+from engage.database.keys import is_key
 from engage.errors import Refusal
 from engage.http.long_answers import LongAnswer
 from engage.json.fields import camel_case, snake_case
@@ -38,7 +39,7 @@ class PathId:
 
     `missing` makes the refusal if nothing has the id. `find` finds what has it, which the call's function then takes as
     `finds` in place of the id. `journey_of` finds the id of the journey that it leads to (None: to none), for keys that
-    are limited to certain journeys.
+    are limited to certain journeys. `id_of_key` finds the id of what has this key, where a key may stand for the id.
     """
 
     name: str
@@ -48,15 +49,22 @@ class PathId:
     journey_of: Callable[..., str | None] | None = None
     find: Callable[..., Any] | None = None
     finds: str = ""
+    id_of_key: Callable[..., str | None] | None = None
 
     @property
     def keyword(self) -> str:
         return snake_case(self.name)
 
+    def id_in(self, workspace_id: str, text: str) -> str:
+        """The id that the text is or, as a key, stands for. A text that has the form of an id costs no statement."""
+        if self.id_of_key is None or not is_key(text):
+            return text
+        return self.id_of_key(workspace_id=workspace_id, key=text) or text
+
 
 WORKSPACE_ID = PathId(
     name="workspaceId",
-    description="The workspace's id. Must be the workspace of the API key.",
+    description="The workspace's id, or its key. Must be the workspace of the API key.",
     example="68a1f0c2e4b0a1d2c3e4f501",
 )
 
@@ -178,6 +186,10 @@ class Call:
     def answered_examples(self) -> list[tuple[str, "Answered[Any]"]]:
         """The examples of answers, by title."""
         return [(title, as_answered(found)) for title, found in self.examples.items()]
+
+    def ids_in(self, workspace_id: str, path: Mapping[str, str]) -> dict[str, str]:
+        """The ids in the path: a key that the workspace knows is replaced by its id, and all else is as it was sent."""
+        return {**path, **{known.keyword: known.id_in(workspace_id, path[known.keyword]) for known in self.ids}}
 
     def journey_of(self, workspace_id: str, ids: Mapping[str, str]) -> str | None:
         """The id of the journey that the call is about, by the ids of its path; None: it is about none."""

@@ -70,6 +70,11 @@ class _Endpoint:
         method = "GET" if self.request.method == "HEAD" else str(self.request.method)
         return self.calls.get(method) or next(iter(self.calls.values()))
 
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """What the path names, by keyword."""
+        return self.kwargs  # type: ignore[no-any-return, attr-defined]
+
 
 class _ServerEndpoint(_Endpoint, ServerView):
     @property
@@ -89,8 +94,15 @@ class _ServerEndpoint(_Endpoint, ServerView):
         if self.call.is_of_workspace and not self.call.missing and not self.is_own(kwargs["workspace_id"]):
             raise WorkspaceNotFound
 
-    def journey_of(self, ids: Mapping[str, str]) -> str | None:
-        return self.call.journey_of(self.api_key.workspace_id, ids)
+    @cached_property
+    def ids(self) -> Mapping[str, str]:
+        """With the ids of what the path names by its key, if it is of the API key's workspace."""
+        path: Mapping[str, str] = self.kwargs
+        is_own = self.call.is_of_workspace and self.is_own(path["workspace_id"])
+        return self.call.ids_in(self.api_key.workspace_id, path) if is_own else path
+
+    def journey_of(self) -> str | None:
+        return self.call.journey_of(self.api_key.workspace_id, self.ids)
 
     def asked(self, **sent: Any) -> Asked[Any, Any]:
         return Asked(key=self.api_key, **sent)
@@ -114,14 +126,14 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
     """The view's method: translates in, makes the one domain call, translates out."""
 
     @wraps(call.function)
-    def answer(view: Any, request: Request, **ids: str) -> HttpResponseBase:
+    def answer(view: Any, request: Request, **_: str) -> HttpResponseBase:
         signature = call.signature
         body = read(signature.body, request.data) if signature.body else None
         query = _query(signature.query, request) if signature.query else None
-        if call.missing and not view.is_own(ids["workspace_id"]):
-            raise call.missing(ids[call.ids[-1].keyword]).because(FOREIGN_WORKSPACE)
+        if call.missing and not view.is_own(view.ids["workspace_id"]):
+            raise call.missing(view.ids[call.ids[-1].keyword]).because(FOREIGN_WORKSPACE)
         asked = view.asked(body=body, query=query, request=request)
-        return answered(call, call.function(asked, **call.found(asked.workspace_id, ids)), query)
+        return answered(call, call.function(asked, **call.found(asked.workspace_id, view.ids)), query)
 
     if not call.once:
         return described(call, answer)

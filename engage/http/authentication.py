@@ -32,7 +32,8 @@ _USE_NOTED_EVERY = timedelta(minutes=1)
 # executing it.
 _KEY = Statement("""
 SELECT id, workspace_id, name, rate_limit, customers_rate_limit, events_rate_limit, scopes, journeys, networks,
-       expires_at, revoked_at, last_used_at
+       expires_at, revoked_at, last_used_at,
+       (SELECT own.key FROM engage_workspace own WHERE own.id = workspace_id) AS workspace_key
 FROM engage_apikey WHERE digest = {digest}
 """)
 # Skips a key that is locked: a call does not wait for whoever changes its key.

@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from engage.audit.acting import set_actor
 from engage.audit.refusals import record_refused_call
+from engage.database.keys import is_key
 from engage.errors import Refusal
 from engage.http.app_quotas import count_bridge_call, kib_of
 from engage.http.authentication import (
@@ -169,7 +170,7 @@ class ServerView(_LimitedView):
         key = self.api_key
         if key.scopes is not None and request.method in self.allowed_methods:
             require_scope(key.scopes, self.scope)
-        if key.journeys is not None and (journey_id := self.journey_of(kwargs)) not in {None, *key.journeys}:
+        if key.journeys is not None and (journey_id := self.journey_of()) not in {None, *key.journeys}:
             raise JourneyNotAllowed(str(journey_id))
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -178,7 +179,7 @@ class ServerView(_LimitedView):
             record_refused_call(self.request._request, exc)
         return super().handle_exception(exc)
 
-    def journey_of(self, ids: Mapping[str, str]) -> str | None:
+    def journey_of(self) -> str | None:
         """The journey that the call is about, from the ids in the path; None if it is about none, or nothing there."""
         raise NotImplementedError
 
@@ -186,8 +187,10 @@ class ServerView(_LimitedView):
     def api_key(self) -> ApiKey:
         return cast("ApiKey", self.request.auth)
 
-    def is_own(self, workspace_id: str) -> bool:
-        return workspace_id == self.api_key.workspace_id
+    def is_own(self, workspace: str) -> bool:
+        """Whether this is the id of the API key's workspace, or its key."""
+        key = self.api_key
+        return workspace == key.workspace_id or (workspace == key.workspace_key and is_key(workspace))
 
     @property
     def caller(self) -> Caller:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from customers.api.path_ids import ADA, BOB
 from engage.calls.call import PathId
-from journeys.entering.trigger import JourneyNotFound, own_journey
+from journeys.entering.trigger import JourneyNotFound, journey_id_of_key, own_journey
 from journeys.job_ids import job_id
 from journeys.jobs.trigger_states import TriggerNotFound, journey_of_trigger, own_trigger
 
@@ -15,14 +15,15 @@ def _itself(*, workspace_id: str, journey_id: str) -> str:
 
 JOURNEY_ID = PathId(
     name="journeyId",
-    description="The journey's id.",
+    description="The journey's id, or its key.",
     example="68a1f0c2e4b0a1d2c3e4f502",
     missing=JourneyNotFound,
     journey_of=_itself,
+    id_of_key=journey_id_of_key,
 )
 ANY_JOURNEY = replace(
     JOURNEY_ID,
-    description="The journey's id. The journey may be inactive.",
+    description="The journey's id, or its key. The journey may be inactive.",
     find=own_journey,
     finds="journey",
 )

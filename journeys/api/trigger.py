@@ -88,8 +88,8 @@ class TriggerBody:
     ] = None
     segment_ids: Annotated[
         list[str] | None,
-        "The ids of segments in the workspace: all their members are queued. With `external_ids`, only customers in "
-        "both.",
+        "The ids or keys of segments in the workspace: all their members are queued. With `external_ids`, only "
+        "customers in both.",
         Items(most=10),
         Spelled("segment_ids", also="segmentIds"),
     ] = None
@@ -268,7 +268,7 @@ def _done(data: Any, says: str) -> Answered[Any]:
     scope=Scope.TRIGGER,
     policy="trigger",
     tag="Journeys",
-    ids=[replace(JOURNEY_ID, description="The id of the journey to trigger. The journey must be active.")],
+    ids=[replace(JOURNEY_ID, description="The id of the journey to trigger, or its key. The journey must be active.")],
     parameters=_PREFERENCES,
     status=HTTPStatus.ACCEPTED,
     says="The customer is queued for the journey.",

@@ -225,6 +225,14 @@ WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active
 """)
 
 
+_ID_OF_KEY = Statement("SELECT id FROM journeys_journey WHERE workspace_id = {workspace_id} AND key = {key}")
+
+
+def journey_id_of_key(*, workspace_id: str, key: str) -> str | None:
+    """The id of the workspace's journey with this key."""
+    return next(iter(_ID_OF_KEY.column(workspace_id=workspace_id, key=key)), None)
+
+
 def own_journey(*, workspace_id: str, journey_id: str) -> Journey:
     """The workspace's journey, active or not. Raises JourneyNotFound."""
     journey = row_with_id(Journey.objects.filter(workspace_id=workspace_id), journey_id)

@@ -7,8 +7,9 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
-from engage.models import Workspace, key_validator
+from engage.models import Workspace
 from journeys.models.credentials import RequestField
 from journeys.models.steering import LEAST_PER_SECOND, MOST_PER_SECOND
 
@@ -48,7 +49,7 @@ class Connection(models.Model):
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
-    key = models.CharField(max_length=100, validators=[key_validator])
+    key = KeyField()
     name = models.CharField(max_length=200)
     channel = models.CharField(max_length=10, choices=Channel.choices, default=Channel.OTHER)
     definition = RequestField(help_text="What is sent, and what it wants to be given.")

@@ -9,10 +9,11 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.json.key_order import in_key_order
-from engage.models import Workspace, key_validator
+from engage.models import Workspace
 from journeys.models.credentials import StepsField
 
 
@@ -36,7 +37,7 @@ class Journey(models.Model):
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
-    key = models.CharField(max_length=100, validators=[key_validator])
+    key = KeyField()
     name = models.CharField(max_length=200)
     trigger_type = models.CharField(max_length=10, choices=TriggerType.choices, default=TriggerType.API)
     event_name = models.CharField(

@@ -9,6 +9,7 @@ from django.db.models import Model
 
 from engage.audit.facts import Facts, facts_of
 from engage.audit.recording import record, saved
+from engage.database.keys import refuse_ambiguous_key
 from engage.errors import Refusal
 from engage.json.documents import Part
 
@@ -27,6 +28,14 @@ def text_for(part: Part, model: type[Model], column: str) -> str:
     except ValidationError as invalid:
         raise InvalidSeed(f"{part.place}: {invalid.messages[0]}") from None
     return text
+
+
+def refuse_ambiguous(key: str, place: str) -> None:
+    """Raises InvalidSeed for the key of something new that could not be told from an id, or a word, in a path."""
+    try:
+        refuse_ambiguous_key(key)
+    except ValidationError as invalid:
+        raise InvalidSeed(f"{place}: {invalid.messages[0]}") from None
 
 
 def refuse_duplicates(parts: Iterable[Part]) -> None:

@@ -15,7 +15,7 @@ from engage.json.compact import same_json
 from engage.json.documents import Part
 from engage.models import Workspace
 from journeys.design.warnings import DefinitionWarning
-from journeys.seeding.reading import InvalidSeed, refuse_duplicates, store, text_for
+from journeys.seeding.reading import InvalidSeed, refuse_ambiguous, refuse_duplicates, store, text_for
 
 # Whoever is put in or taken out is kept from being erased until the seeding ends, and before it changes a membership:
 # an erasure holds its customer and then deletes the memberships. FOR KEY SHARE, so that other work goes on.
@@ -61,6 +61,7 @@ class SeededSegments:
 class SeedSegment:
     """`changes` holds the columns that are given; `members` names customers, None keeps the stored members."""
 
+    place: str
     key: str
     changes: Mapping[str, Any]
     conditions: Part | None
@@ -83,6 +84,7 @@ def _segment(fields: Mapping[str, Part]) -> SeedSegment:
     members = fields["members"].items() if "members" in fields else None
     refuse_duplicates(members or [])
     return SeedSegment(
+        place=fields["key"].place,
         key=text_for(fields["key"], Segment, "key"),
         changes=changes,
         conditions=fields.get("conditions"),
@@ -122,6 +124,8 @@ def seed_segments(
     rows: list[Segment] = []
     before = {key: facts_of(row) for key, row in stored.items()}
     for segment in segments:
+        if segment.key not in stored:
+            refuse_ambiguous(segment.key, segment.place)
         row = stored.get(segment.key) or Segment(workspace=workspace, key=segment.key, name=segment.key, created_at=now)
         rows.append(row)
         if segment.conditions and not same_json(segment.conditions.value, row.conditions):

@@ -125,7 +125,7 @@ def test_a_list_of_another_type_is_refused(server: ServerClient, segment: Segmen
 def test_an_unknown_segment_is_not_found(acme: Workspace, server: ServerClient, segment_id: str) -> None:
     answer = server.post(customers_path(acme, "segments", segment_id, "members"), {"add": ["ada"]})
     message = refused(answer, status=404, error="Segment not found")
-    assert message == "This workspace has no segment with this id."
+    assert message == "This workspace has no such segment."
     assert answer.json()["code"] == "segment_not_found"
 
 

@@ -1,11 +1,13 @@
 """Workspaces isolate everything: every endpoint is crossed with every foreign id, and nothing is seen or changed."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from customers.models import Segment
 from engage.http.views import FOREIGN_WORKSPACE
 from engage.models import Workspace
 from tests.interface.tenants import CALLS, Tenant, address, everything_of, tenant
@@ -24,6 +26,9 @@ def them(rival: Workspace, rival_server: ServerClient) -> Tenant:
     return tenant(rival, rival_server)
 
 
+ID = re.compile(r"[0-9a-f]{24,32}|\d{10,}|\d{4}-\d\d-[\dT:.]+Z")
+NAMED = re.compile(r"\{(\w+)\}")
+
 # Every call of an SDK, for the identifiers of somebody.
 SDK_CALLS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "sdk/bridge/action": lambda known: {"messageId": "m", "actionType": "close", **known},
@@ -37,6 +42,11 @@ SDK_CALLS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
 
 def is_refused(answer: Answer) -> bool:
     return answer.status_code == 404 and answer.json()["success"] is False
+
+
+def as_said(answer: Answer) -> str:
+    """The answer without what differs from call to call."""
+    return ID.sub("", str(answer.json()))
 
 
 def test_every_foreign_id_in_a_path_is_not_found_and_changes_nothing(
@@ -72,17 +82,49 @@ def test_a_foreign_workspace_looks_like_a_missing_one(us: Tenant, them: Tenant, 
             assert missing == [foreign] * 2
 
 
+def test_a_key_stands_wherever_its_id_may(us: Tenant, subtests: pytest.Subtests) -> None:
+    keys = {"workspace_id": us.workspace.key, "journey_id": us.journey.key, "segment_id": us.segment.key}
+    for (method, path), body in CALLS.items():
+        with subtests.test(call=f"{method} {path}"):
+            answers = []
+            for ids in (us.ids(), us.ids() | keys):
+                with taken_back():
+                    answers.append(us.server.call(method, address(method, path, ids), body))
+            by_id, by_key = answers
+            assert by_key.status_code == by_id.status_code
+            assert as_said(by_key) == as_said(by_id)
+
+
+def test_a_foreign_key_is_as_unknown_as_any(us: Tenant, them: Tenant, subtests: pytest.Subtests) -> None:
+    for thing in (them.journey, them.segment):
+        type(thing).objects.filter(id=thing.id).update(key="only-theirs")
+    before = everything_of(us.workspace), everything_of(them.workspace)
+    for (method, path), body in CALLS.items():
+        for name in {"workspace_id", "journey_id", "segment_id"} & set(NAMED.findall(path)):
+            with subtests.test(call=f"{method} {path}", name=name), taken_back():
+                theirs = them.workspace.key if name == "workspace_id" else "only-theirs"
+                foreign, unknown = (
+                    us.server.call(method, address(method, path, {**us.ids(), name: key}), body)
+                    for key in (theirs, "nobodys")
+                )
+                assert is_refused(foreign), foreign
+                assert as_said(foreign).replace(theirs, "nobodys") == as_said(unknown)
+                assert (everything_of(us.workspace), everything_of(them.workspace)) == before
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [
+        (lambda them: {"segment_ids": [Segment.objects.create(workspace=them.workspace, key="theirs").key]}, 400),
         (lambda them: {"customerId": them.customer.id}, 404),
         (lambda them: {"segment_ids": [them.segment.id]}, 400),
         (lambda them: {"external_ids": ["ada"], "segment_ids": [them.segment.id]}, 400),
     ],
 )
 def test_every_foreign_id_in_a_trigger_s_body_is_refused(us: Tenant, them: Tenant, body: Any, status: int) -> None:
+    sent = body(them)
     before = everything_of(us.workspace), everything_of(them.workspace)
-    assert trigger(us.server, us.journey, body(them)).status_code == status
+    assert trigger(us.server, us.journey, sent).status_code == status
     assert (everything_of(us.workspace), everything_of(them.workspace)) == before
 
 
