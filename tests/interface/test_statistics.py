@@ -161,4 +161,4 @@ def test_statistics_of_ten_million_enrollments_are_quick(
             stats = get(server, journey, f"stats{query}")
             seconds.append(time.perf_counter() - started)
         assert stats["entries"]["enrolled"] == (7000 * 24 * 60 if not query else 7000 * (45 * 24 + 3))
-        assert min(seconds) < 0.25  # it is a tenth of that on an idle machine
+        assert min(seconds) < 1  # a fortieth of that on an idle machine; reading all would take many seconds

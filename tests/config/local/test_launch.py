@@ -24,7 +24,7 @@ from tests.support.receiver import free_port
 pytestmark = pytest.mark.mostly_waits
 
 COMMAND = [sys.executable, "-m", "config.local.launch"]
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 
 
 @pytest.fixture
