@@ -53,7 +53,7 @@ JOIN journeys_steprun run ON run.enrollment_id = delivery.enrollment_id AND run.
 JOIN journeys_enrollment entry ON entry.id = delivery.enrollment_id
 JOIN journeys_enrollmentjob job ON job.id = entry.job_id
 JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
-WHERE delivery.url LIKE '%%/ok' AND trigger.request_id LIKE %s
+WHERE delivery.url LIKE '%%/ok' AND delivery.source NOT LIKE '%%:sealed' AND trigger.request_id LIKE %s
 """
 
 

@@ -55,7 +55,8 @@ _OPEN = """
 INSERT INTO journeys_webhookhost (workspace_id, host, failures, failing_since, open_until)
 SELECT DISTINCT workspace_id, host, 10, now(), now() + interval '1 hour' FROM journeys_webhookdelivery
 WHERE workspace_id = %s
-ON CONFLICT DO NOTHING RETURNING 1
+ON CONFLICT (workspace_id, host)
+DO UPDATE SET failures = EXCLUDED.failures, failing_since = now(), open_until = EXCLUDED.open_until RETURNING 1
 """
 
 
