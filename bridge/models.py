@@ -30,6 +30,7 @@ class Message(models.Model):
     revision = models.PositiveIntegerField(default=1, editable=False)
     actions = models.JSONField(default=list, blank=True)
     forms = models.JSONField(default=list, blank=True)
+    content = models.JSONField(null=True, blank=True, help_text="What is shown where the message is delivered.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 

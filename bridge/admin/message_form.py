@@ -6,11 +6,12 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from bridge.messages.authoring import MessageChanges, check_key
-from bridge.messages.definition import InvalidMessage, parse_definition
+from bridge.messages.content import parse_content
+from bridge.messages.definition import Definition, InvalidMessage, check_definition
 from bridge.models import Message
 from engage.admin.parts.json_field import JsonField
 
-_CHANGED = ("status", "actions", "forms")
+_CHANGED = ("status", "actions", "forms", "content")
 
 
 class MessageForm(forms.ModelForm[Message]):
@@ -31,9 +32,17 @@ class MessageForm(forms.ModelForm[Message]):
         "becomes an attribute. Other actions or forms make a new revision.",
     )
 
+    content = JsonField(
+        named="content",
+        required=False,
+        help_text='What is shown where a journey delivers the message, such as {"kind": "banner", "title": "Hello '
+        '{{ customer.name }}", "text": "{{ values.coupon }}", "buttons": [{"action": "cta", "text": "More", "href": '
+        '"https://shop.example/"}, {"action": "close", "text": "Later"}]}; empty: nothing, and no journey delivers it.',
+    )
+
     class Meta:
         model = Message
-        fields = ("workspace", "key", "status", "actions", "forms")
+        fields = ("workspace", "key", "status", "actions", "forms", "content")
         help_texts = {
             "key": "The messageId in the page's calls.",
             "status": "Only an active message counts: of others, apps that enforce take nothing.",
@@ -57,10 +66,23 @@ class MessageForm(forms.ModelForm[Message]):
         value = self.cleaned_data[name]
         listed = [] if value is None else value
         try:
-            parse_definition(actions=listed if name == "actions" else [], forms=listed if name == "forms" else [])
+            check_definition(actions=listed if name == "actions" else [], forms=listed if name == "forms" else [])
         except InvalidMessage as refusal:
             raise ValidationError(refusal.message) from None
         return listed
+
+    def clean_content(self) -> Any:
+        """After the definition, which it names; if that is wrong, it is looked at when that is right."""
+        content = self.cleaned_data["content"]
+        if {"actions", "forms"} <= {*self.cleaned_data}:
+            try:
+                parse_content(content, definition=self._definition())
+            except InvalidMessage as refusal:
+                raise ValidationError([one.message for one in refusal.all_found()]) from None
+        return content
+
+    def _definition(self) -> Definition:
+        return check_definition(actions=self.cleaned_data["actions"], forms=self.cleaned_data["forms"])
 
     def changes(self) -> MessageChanges:
         """All of a new message; of an existing one, what was edited."""

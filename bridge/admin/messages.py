@@ -50,6 +50,7 @@ class MessageAdmin(RecordAdmin):
     fieldsets = (
         (None, {"fields": ("workspace", ("key", "status"))}),
         ("What it may write", {"fields": ("actions", "forms")}),
+        ("What it shows", {"fields": ("content",)}),
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
     )
     written_once = ("workspace", "key")

@@ -7,6 +7,7 @@ from bridge.interactions.recording import MessageEvent, NewAttributes, RecordedI
 from bridge.messages.policy import asked_action
 from bridge.models import Interaction
 from bridge.requests import Action, BridgeCall
+from customers.event_rules import refuse_reserved
 from customers.models import Event
 from engage.errors import MissingParameter, Refusal
 from engage.models import App
@@ -44,6 +45,7 @@ def perform_action(*, app: App, call: BridgeCall, action: Action, now: datetime)
         raise MissingParameter("actionType is required.")
     event, attributes = None, None
     if action.type is Interaction.Kind.TRACK_EVENT:
+        refuse_reserved(action.event_name, field="actionData.eventName")
         properties = with_form(action.event_properties, form_data=call.form_data, named_in="actionData.eventProperties")
         event = MessageEvent(
             name=action.event_name,

@@ -9,6 +9,7 @@ from bridge.interactions.recording import MessageEvent, NewAttributes, RecordedI
 from bridge.messages.policy import asked_form
 from bridge.models import Interaction
 from bridge.requests import BridgeCall, SubmitAction, SubmitType
+from customers.event_rules import refuse_reserved
 from customers.models import Event
 from engage.errors import Refusal
 from engage.models import App
@@ -37,6 +38,7 @@ def capture_form(*, app: App, call: BridgeCall, submit: SubmitAction | None, now
     call, submit = asked_form(app=app, call=call, submit=submit)
     event, attributes = None, None
     if submit and submit.type.makes_event:
+        refuse_reserved(submit.event_name, field="submitAction.eventName")
         properties = mapped(submit.event_properties, form_data=call.form_data, named_in="submitAction.eventProperties")
         event = MessageEvent(
             name=submit.event_name,

@@ -7,7 +7,8 @@ from typing import Any, NotRequired, TypedDict, Unpack
 from django.db import transaction
 from django.db.models.functions import Now
 
-from bridge.messages.definition import MAX_DEFINITION_BYTES, InvalidMessage, parse_definition
+from bridge.messages.content import parse_content
+from bridge.messages.definition import MAX_DEFINITION_BYTES, InvalidMessage, check_definition
 from bridge.models import Message
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
 from engage.audit.facts import changes_between, facts_of
@@ -32,6 +33,7 @@ class MessageChanges(TypedDict):
     status: NotRequired[str]
     actions: NotRequired[Any]
     forms: NotRequired[Any]
+    content: NotRequired[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +45,7 @@ class SavedMessage:
 
 
 def save_message(*, workspace_id: str, key: str, **changes: Unpack[MessageChanges]) -> SavedMessage:
-    """Creates or changes the message. Other actions or forms are a new revision. Raises InvalidMessage."""
+    """Creates or changes the message. Another definition or content is a new revision. Raises InvalidMessage."""
     check_key(key)
     with transaction.atomic():
         locked = Message.objects.select_for_update(no_key=True)
@@ -52,7 +54,7 @@ def save_message(*, workspace_id: str, key: str, **changes: Unpack[MessageChange
         for name, value in changes.items():
             setattr(message, name, value)
         check_message(message)
-        if not created and (message.actions, message.forms) != (before["actions"], before["forms"]):
+        if not created and any(getattr(message, name) != before[name] for name in ("actions", "forms", "content")):
             message.revision += 1
         message.updated_at = Now()
         message.save()
@@ -78,7 +80,7 @@ def check_message(message: Message) -> None:
     size = json_bytes([message.actions, message.forms])
     if size > MAX_DEFINITION_BYTES:
         raise InvalidMessage(f"actions and forms are {size} bytes of JSON; their maximum is {MAX_DEFINITION_BYTES}.")
-    parse_definition(actions=message.actions, forms=message.forms)
+    parse_content(message.content, definition=check_definition(actions=message.actions, forms=message.forms))
 
 
 def message_with_key(*, workspace_id: str, key: str, locked: bool = False) -> Message:

@@ -8,7 +8,7 @@ from bridge.messages.rules import Rule, named_rules
 from bridge.models import MAX_ID_LENGTH, Interaction
 from bridge.requests import SubmitAction, SubmitType
 from customers.attribute_rules import check_attribute_names
-from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from customers.event_rules import MAX_EVENT_NAME_LENGTH, RESERVED, is_reserved
 from engage.errors import InvalidRequest, Refusal
 from engage.json.documents import Part
 from engage.sizes import KIB
@@ -67,6 +67,18 @@ def parse_definition(*, actions: object, forms: object, place: str = "") -> Defi
         actions=_distinct([(part, _action(part)) for part in listed_actions]),
         forms=_distinct([(part, _form(part)) for part in listed_forms]),
     )
+
+
+def check_definition(*, actions: object, forms: object) -> Definition:
+    """The definition, which may be saved: it keeps to the rules of today. Raises InvalidMessage."""
+    parsed = parse_definition(actions=actions, forms=forms)
+    names = [(f"actions[{n}].eventName", action.event_name) for n, action in enumerate(parsed.actions)]
+    submits = enumerate(form.submit for form in parsed.forms)
+    names += [(f"forms[{n}].submitAction.eventName", submit.event_name) for n, submit in submits if submit]
+    for place, name in names:
+        if is_reserved(name):
+            Part(name, place, InvalidMessage).refuse(RESERVED)
+    return parsed
 
 
 def _distinct(listed: list[tuple[Part, Any]]) -> tuple[Any, ...]:

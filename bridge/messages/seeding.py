@@ -14,11 +14,12 @@ _READERS: Mapping[str, Callable[[Part], Any]] = {
     "status": Part.text,
     "actions": lambda part: part.value,
     "forms": lambda part: part.value,
+    "content": lambda part: part.value,
 }
 
 
 def read_messages(part: Part) -> list[Described]:
-    """`[{"key": "sale", "status": "active", "actions": […], "forms": […]}]`. Raises InvalidSeed."""
+    """`[{"key": "sale", "status": "active", "actions": […], "forms": […], "content": {…}}]`. Raises InvalidSeed."""
     return read_described(part, _READERS)
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from customers.api.bodies import OCCURRED_AT, ReferenceBody
 from customers.api.items import ItemFailed, ItemSent, items_as_sent
 from customers.api.path_ids import ADA
-from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
+from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES, refuse_reserved
 from customers.event_times import IN_THE_FUTURE, event_time
 from customers.identity.locks import TooManyAtOnce
 from customers.identity.lookup import IDENTIFIER_NAMES
@@ -62,6 +62,7 @@ class _EventFields(ReferenceBody):
 
     def event(self, name: str, *, now: datetime) -> ReportedEvent:
         """Raises MissingParameter or InvalidRequest."""
+        refuse_reserved(name, field="eventName")
         at = self.occurred_at
         return ReportedEvent(
             customer=self.reference(),

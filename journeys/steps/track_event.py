@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
+from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES, RESERVED, is_reserved
 from engage.json.compact import json_bytes
 from engage.json.documents import Part, Reading
 from engage.json.storable import STORED_DEPTH
@@ -62,9 +62,16 @@ class TrackEvent(Kind):
     def parse(cls, step: WrittenStep) -> Self:
         with Reading() as read:
             fields = step.fields(required=["eventName"], optional=["eventProperties"], reading=read)
-            name = read(lambda: fields["eventName"].text(at_most=MAX_EVENT_NAME_LENGTH))
+            name = read(lambda: _read_name(step, fields["eventName"]))
             properties = read(lambda: _read_properties(step, fields.get("eventProperties")))
         return cls(id=step.id, event_name=name, properties=properties, next=step.next())
+
+
+def _read_name(step: WrittenStep, part: Part) -> str:
+    name = part.text(at_most=MAX_EVENT_NAME_LENGTH)
+    if is_reserved(name) and not step.stored:
+        part.refuse(RESERVED)
+    return name
 
 
 def _require_small(properties: Any) -> None:

@@ -56,7 +56,8 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
     "messages":  [{"key": "sale", "status": "active",
                    "actions": [{"id": "cta", "type": "track_event", "eventName": "clicked",
                                 "properties": {"n": {"type": "number", "max": 10}}}],
-                   "forms": [{"id": "city", "fields": {"city": {"type": "string"}}}]}]
+                   "forms": [{"id": "city", "fields": {"city": {"type": "string"}}}],
+                   "content": {"kind": "banner", "title": "Sale", "buttons": [{"action": "cta", "text": "More"}]}}]
   }
 
 Everything is optional but the workspace's key, the keys and names that identify a thing, and an identifier for each
