@@ -6,10 +6,13 @@ class BridgeConfig(AppConfig):
     verbose_name = "In-app message bridge"
 
     def ready(self) -> None:
+        from bridge.messages.known import shown_messages  # noqa: PLC0415
         from bridge.messages.seeding import SECTION  # noqa: PLC0415 (models are loaded by now, not before)
         from bridge.personal import PERSONAL  # noqa: PLC0415 (models are loaded by now, not before)
         from customers import personal  # noqa: PLC0415
+        from journeys.connections.messages import MESSAGES  # noqa: PLC0415
         from journeys.seeding.sections import SECTIONS  # noqa: PLC0415
 
         SECTIONS["messages"] = SECTION
         personal.PERSONAL |= PERSONAL
+        MESSAGES.shown = staticmethod(shown_messages)

@@ -245,6 +245,10 @@ class App(models.Model):
         ALLOW = "allow", "allow: a person with a userId alone needs no token"
         DENY = "deny", "deny: everybody needs a token"
 
+    class InApp(models.TextChoices):
+        VERIFIED = "verified", "verified: with a token, or anonymous"
+        OPEN = "open", "open: people are who the page says, and anybody who knows an identifier reads"
+
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="apps")
     name = models.CharField(max_length=100)
@@ -266,6 +270,10 @@ class App(models.Model):
     anonymous = models.CharField(
         max_length=10, choices=Anonymous, default=Anonymous.ALLOW, db_default=Anonymous.ALLOW,
         help_text="Whether a person who has only a userId needs a token, too.",
+    )  # fmt: skip
+    in_app = models.CharField(
+        "in-app messages", max_length=10, choices=InApp, default=InApp.VERIFIED, db_default=InApp.VERIFIED,
+        help_text="Who may fetch the messages that journeys deliver to a person.",
     )  # fmt: skip
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

@@ -37,6 +37,7 @@ PERSONAL = {
         rows=f"FROM journeys_webhookattempt kept JOIN journeys_webhookdelivery sent ON sent.id = kept.delivery_id "
         f"{_ENROLLMENT.format(of='sent')} WHERE {_ITS_CUSTOMER}",
     ),
+    "inAppDeliveries": Kept(rows=f"FROM journeys_inappdelivery kept WHERE {OWN}"),
     "unmatchedCalls": Kept(
         rows="FROM journeys_unknownexternalid kept JOIN customers_customer customer "
         "ON customer.external_id = kept.external_id AND customer.workspace_id = kept.workspace_id "

@@ -13,6 +13,7 @@ from journeys.counts.counting import fold as fold_counts
 from journeys.due import Due
 from journeys.entering.claims import due_chunks
 from journeys.entering.lanes import Served, serve_lane
+from journeys.in_app.expiring import expire
 from journeys.models import Chunk
 from journeys.steering.going_on import go_on
 from journeys.walking import walk_due
@@ -36,6 +37,7 @@ _STEER_SECONDS = 1.0  # how long a sweep goes on with resumptions and aborts
 # How long one task sends before it makes way for the next; another task of its process goes on meanwhile.
 _SEND_SECONDS = 30.0
 _RESEND_SECONDS = 1.0
+_EXPIRE_SECONDS = 1.0
 
 
 @shared_task(name=wakeups.ENROLL)
@@ -115,7 +117,8 @@ def _worker_stops() -> bool:
 def sweep() -> None:
     """Wakes workers for jobs that have waited too long: their message was lost, or no worker was there to receive it.
 
-    Then it gives up webhooks that are too late, and goes on with resumptions and aborts that are not finished.
+    Then it gives up webhooks that are too late, ends in-app messages that have expired, and goes on with resumptions
+    and aborts that are not finished.
 
     Walkers and senders are woken by a tick every second anyway.
     """
@@ -123,6 +126,7 @@ def sweep() -> None:
     for lane, chunks in groupby(late, key=attrgetter("lane")):
         wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
     wakeups.wake(give_up_late())
+    wakeups.wake(expire(seconds=_EXPIRE_SECONDS))
     if go_on(seconds=_STEER_SECONDS):
         wakeups.wake(Due(walk=True, webhooks=True))
 

@@ -39,6 +39,7 @@ class AppAdmin(RecordAdmin):
         "allowed_origins",
         "message_policy",
         ("identity", "anonymous"),
+        "in_app",
         "id",
         "created_at",
         "today",

@@ -1,13 +1,15 @@
 """The definitions of active messages, by workspace and messageId."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from bridge.messages.definition import Definition, parse_definition
 from engage.bounded_cache import BoundedCache
-from engage.database.sql import Statement
+from engage.database.sql import Rows, Statement
 from engage.http.credential_memory import CredentialMemory
 from engage.sizes import KIB
+from journeys.connections.messages import Named
 
 # Written as SQL because every call of an app that enforces needs it.
 _ACTIVE = Statement("""
@@ -52,3 +54,18 @@ def _parsed(actions: str, forms: str, size: int) -> Definition:
         known = parse_definition(actions=json.loads(actions), forms=json.loads(forms))
         _definitions.keep((actions, forms), known, size=size)
     return known
+
+
+_SHOWN = Statement(
+    """
+SELECT known.workspace_id, known.key FROM {named} JOIN bridge_message known
+  ON known.workspace_id = named.workspace_id AND known.key = named.key
+WHERE known.status = 'active' AND known.content IS NOT NULL
+""",
+    named=Rows("named", {"workspace_id": "text", "key": "text"}),
+)
+
+
+def shown_messages(named: Collection[Named]) -> Collection[Named]:
+    """Those of the named messages that are active and have content, as they are at this moment."""
+    return _SHOWN.rows(named=list(named))

@@ -61,7 +61,7 @@ class Source(StrEnum):
 _FORMS = {
     Root.CUSTOMER: "customer.<field>",
     Root.API: "api.payload.<key>",
-    Root.EVENT: "event.name, event.messageId, event.verified or event.properties.<key>",
+    Root.EVENT: "event.name, event.messageId, event.deliveryId, event.verified or event.properties.<key>",
     Root.STEPS: "steps.<id>.<name>",
     Root.ANSWER: "answer.status, answer.headers.<name> or answer.body.<key>",
 }
@@ -131,6 +131,8 @@ def _field(names: list[str]) -> Field | None:
             return Field(Source.PAYLOAD, (first, *rest))
         case ["event", "name" | "messageId" | "verified" as name]:
             return Field(Source(f"event.{name}"))
+        case ["event", "deliveryId"]:  # where the service's own events have it
+            return Field(Source.EVENT_PROPERTIES, ("deliveryId",))
         case ["event", "properties", first, *rest]:
             return Field(Source.EVENT_PROPERTIES, (first, *rest))
         case ["steps", step_id, name, *rest]:

@@ -43,12 +43,12 @@ UPDATE engage_apikey SET last_used_at = {now}, last_used_from = {address}::inet 
     WHERE id = {key_id} AND (last_used_at IS NULL OR last_used_at <= {noted_before}) FOR NO KEY UPDATE SKIP LOCKED
 ))
 """)
-# Its identity keys come along if its calls need them.
+# Its identity keys come along: who fetches messages proves with them who it is, whatever other calls need.
 _ENABLED_APP = Statement("""
-SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous, CASE WHEN identity <> 'off' THEN (
+SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous, in_app, (
     SELECT jsonb_agg(jsonb_build_array(known.kid, known.alg, known.secret, known.expires_at))
     FROM engage_identitykey known WHERE known.app_id = app.id AND known.workspace_id = app.workspace_id
-) END AS stored_keys
+) AS stored_keys
 FROM engage_app app WHERE id = {app_id} AND enabled
 """)
 _BEARER = {"WWW-Authenticate": "Bearer"}

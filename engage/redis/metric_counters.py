@@ -28,6 +28,7 @@ JOURNEYS_NOT_STARTED = "journeys_not_started"
 APP_QUOTA = "app_quota"  # what was used up
 MESSAGE_POLICY = "message_policy"  # the policy, and what a message does not allow
 IDENTITY = "identity"  # whether it is enforced, and what is wrong with the token
+IN_APP = "in_app"  # what became of a delivery
 SKIPPED = "skipped"  # messages
 REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from engage.database.sql import Statement
+from journeys.connections.messages import MESSAGES
 from journeys.connections.providers import provider_of
 from journeys.models import Connection
 from journeys.steps.inputs import Inputs
@@ -35,3 +36,7 @@ class KnownInWorkspace:
             found = _CONNECTION.column(workspace_id=self.workspace_id, key=key)
             self._inputs[key] = provider_of(Connection.objects.get(id=found[0])).inputs if found else None
         return self._inputs[key]
+
+    def shows_message(self, key: str) -> bool:
+        """Whether the message is active and has content."""
+        return bool(MESSAGES.shown({(self.workspace_id, key)}))

@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
 from journeys.counts.counting import COUNT_ENDED_AT_ONCE, COUNT_EXITS
+from journeys.enrollments.withdrawing import WITHDRAW
 from journeys.failures import SNOOZE_SECONDS, pause_after
 
 
@@ -324,17 +325,18 @@ def resume_suspended(*, journey_id: str, start: datetime | None, seconds: float,
 
 @dataclass(frozen=True, kw_only=True)
 class EnrollmentExit:
-    """An enrollment to end, and why."""
+    """An enrollment to end, and why. `withdraws`: with all messages that it delivered, also those that need not go."""
 
     enrollment_id: str
     reason: str
+    withdraws: bool = False
 
 
 # Steps and webhooks that wait are stopped in the same statement: none goes on, or is sent, after the end.
 _EXIT = Statement(
     """
 WITH asked AS MATERIALIZED (
-    SELECT inside.id, inside.steps_begun, asked.reason
+    SELECT inside.id, inside.steps_begun, asked.reason, asked.withdraws
     FROM {exits}
     CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = asked.id LIMIT 1) AS inside
     WHERE inside.state = 'active'
@@ -361,26 +363,34 @@ WITH asked AS MATERIALIZED (
             WHERE known.enrollment_id = asked.id AND known.ordinal = asked.steps_begun - 1 LIMIT 1
         ) AS delivery WHERE delivery.state IN ('waiting', 'held') AND NOT delivery.again
     ))
-), counted AS ({count_exits})
+), withdrawn AS ({withdraw}), counted AS ({count_exits})
 SELECT id FROM ended
 """,
+    withdraw=WITHDRAW,
     count_exits=COUNT_EXITS,
-    exits=Rows("asked", {"id": "text", "reason": "text"}),
+    exits=Rows("asked", {"id": "text", "reason": "text", "withdraws": "bool"}),
 )
 
 
 def exit_enrollments(exits: Iterable[EnrollmentExit]) -> set[str]:
     """Ends those of the enrollments that are active, in one statement, and returns their ids."""
-    rows = [(one.enrollment_id, one.reason) for one in exits]
+    rows = [(one.enrollment_id, one.reason, one.withdraws) for one in exits]
     return set(_EXIT.column(exits=rows)) if rows else set()
 
 
 _GIVE_TO = Statement("""
+WITH delivered AS (
+    UPDATE journeys_inappdelivery SET customer_id = {into}
+    WHERE customer_id = {anonymous} AND workspace_id || '' = {workspace_id}
+)
 UPDATE journeys_enrollment SET customer_id = {into}
 WHERE customer_id = {anonymous} AND workspace_id || '' = {workspace_id}
 """)
 
 
 def give_to(*, workspace_id: str, anonymous: str, into: str) -> int:
-    """Makes all enrollments of one customer another one's, who is active in no journey that they are active in."""
+    """Makes all enrollments of one customer, and what they have delivered, another one's.
+
+    That one is active in no journey that they are active in.
+    """
     return _GIVE_TO.execute(workspace_id=workspace_id, anonymous=anonymous, into=into)

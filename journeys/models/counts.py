@@ -15,13 +15,14 @@ class CountKind(models.TextChoices):
 
     entry: a decision, by its result. edge: an enrollment that went from the node `name` to the node `outcome`
     (journeys/steps/graph.py). end: a run of the step `name` that has ended as `outcome`. event: an event that started
-    nothing, by the reason; no history tells that.
+    nothing, by the reason; no history tells that. inapp: a delivery of the step `name` that is now `outcome`.
     """
 
     ENTRY = "entry"
     EDGE = "edge"
     END = "end"
     EVENT = "event"
+    INAPP = "inapp"
 
 
 class CountDelta(models.Model):

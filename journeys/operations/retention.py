@@ -31,6 +31,13 @@ DELIVERIES = Prunable(
     may_go=f"old.state NOT IN ('waiting', 'held') AND {_ENDED}",
 )
 
+IN_APP_DELIVERIES = Prunable(
+    what="in-app deliveries",
+    table="journeys_inappdelivery",
+    key=("id",),
+    may_go="old.ended_at < %(before)s",
+)
+
 RESENDINGS = Prunable(
     what="requests to send webhooks again",
     table="journeys_resending",

@@ -7,7 +7,7 @@ Names = Mapping[str, "Names | None"]
 NAMES: Names = {
     "customer": None,
     "api": {"payload": None, "properties": None},
-    "event": {"name": None, "properties": None, "messageId": None, "verified": None},
+    "event": {"name": None, "properties": None, "messageId": None, "deliveryId": None, "verified": None},
     "journey": {"id": None, "name": None},
     "enrollment": {"id": None},
     "now": {},

@@ -18,11 +18,12 @@ from journeys.models import Journey
 from journeys.seeding.reading import refuse_duplicates, store, text_for
 
 _LONGEST_ORIGIN = 255
-_CHECKS = {"messagePolicy": "message_policy", "identity": "identity", "anonymous": "anonymous"}
+_CHECKS = {"messagePolicy": "message_policy", "identity": "identity", "anonymous": "anonymous", "inApp": "in_app"}
 _CHOICES = {
     "message_policy": App.MessagePolicy.values,
     "identity": App.Identity.values,
     "anonymous": App.Anonymous.values,
+    "in_app": App.InApp.values,
 }
 _LIMITS = {
     "rateLimit": "rate_limit",

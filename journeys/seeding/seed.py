@@ -144,6 +144,7 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime, confi
     )
     variables = seed_variables(workspace=workspace, values=seed.variables, now=now)
     connections = seed_connections(workspace=workspace, connections=seed.connections, now=now)
+    others = {name: section.seed(workspace, seed.others[name]) for name, section in SECTIONS.items()}
     seeded = seed_journeys(workspace=workspace, journeys=seed.journeys, now=now)
     if not confirmed:
         connections.require_unbroken()
@@ -157,7 +158,7 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime, confi
         journeys=seeded.ids,
         stay_closed=seeded.stay_closed,
         warnings=[*segments.warnings, *connections.warnings(), *seeded.warnings],
-        others={name: section.seed(workspace, seed.others[name]) for name, section in SECTIONS.items()},
+        others=others,
         apps=seed_apps(workspace=workspace, apps=seed.apps),
         api_keys=seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys),
         crowd_made=crowd_made,

@@ -19,6 +19,7 @@ from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
 from journeys.enrollments.locks import lock_customers_of, not_ended, under_way
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
+from journeys.enrollments.withdrawing import withdraw_of_journey
 from journeys.models import Enrollment, Journey, SteeringAct
 from journeys.steering.acts import Steered, queued_and_inside
 from journeys.steering.holding import LONGEST_WALK_SECONDS, forget_results, locked, put_on_hold
@@ -96,6 +97,7 @@ def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) ->
         return total
     # What staff have had sent again is released: its step is over.
     with unless_held_up():
+        withdraw_of_journey(journey_id, because=f"The journey was aborted: {journey.held_because}")
         if aborting.update(held_at=None, held_by="", held_because="", resumed_at=Now()):
             release(journey_id, seconds=seconds)
     return total
@@ -122,7 +124,9 @@ def exit_all(enrollment_ids: Sequence[str], *, reason: str, wait: bool = True) -
         with unless_held_up(), transaction.atomic():
             held = lock_customers_of(enrollment_ids, wait=waits)
             locked = Enrollment.objects.filter(id__in=enrollment_ids, customer_id__in=held).values_list("id", flat=True)
-            return len(exit_enrollments(EnrollmentExit(enrollment_id=one, reason=reason) for one in locked))
+            return len(
+                exit_enrollments(EnrollmentExit(enrollment_id=one, reason=reason, withdraws=True) for one in locked)
+            )
     return 0
 
 

@@ -8,7 +8,7 @@
 4. exit_rules.py: what ends an enrollment whichever step it is at; events.py: which events match; conditions.py and
    durations.py: as definitions have them.
 5. graph.py: all of that as a graph in words, to be drawn and counted by.
-6. The kinds: webhook.py and send.py (sending.py), delay.py (moments.py, times_of_day.py), wait_for_event.py,
+6. The kinds: webhook.py and send.py (sending.py), in_app.py, delay.py (moments.py, times_of_day.py), wait_for_event.py,
    wait_until.py, branch.py, split.py, update_profile.py, track_event.py and exit.py; templated.py is what those with
    templates share.
 7. request.py: what is sent, with webhook_url.py, webhook_headers.py, request_auth.py, webhook_targets.py, and

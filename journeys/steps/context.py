@@ -122,6 +122,7 @@ def _written(now: datetime) -> str:
 
 def _of_event(event: Occurrence) -> dict[str, object]:
     fields = {
+        "deliveryId": event.properties.get("deliveryId"),
         "name": event.name,
         "properties": event.properties,
         "messageId": event.message,

@@ -11,6 +11,7 @@ from time import monotonic, thread_time
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import ResumableStep, Step, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
+from journeys.steps.in_app import InApp
 from journeys.steps.results import Arrival, Ended, First, GoTo, Pause, StepRecord, StepResult, Stop, Walk
 from journeys.steps.send import SendStep
 
@@ -28,6 +29,8 @@ class Course:
     reads_variables: bool = False
     connections: frozenset[str] = frozenset()  # by their keys
     reads_answers: bool = False  # what its steps keep of them
+    messages: frozenset[str] = frozenset()  # by their keys
+    withdraws: bool = False  # what it has delivered, where an enrollment exits
 
     @property
     def first(self) -> str | None:
@@ -38,12 +41,15 @@ class Course:
 def parse_course(steps: object, exit_on: object) -> Course:
     """Parses the stored steps and exit rules of a revision. Raises InvalidSteps or InvalidExitRules."""
     parsed = parse_steps(steps, stored=True)
+    delivering = [step for step in parsed if isinstance(step, InApp)]
     return Course(
         steps={step.id: step for step in parsed},
         exit_rules=parse_exit_rules(exit_on, stored=True),
         reads_variables="vars" in repr(steps),  # or a step speaks of them
-        reads_answers="steps" in repr([steps, exit_on]),  # as above
+        reads_answers="steps" in (written := repr([steps, exit_on])) or "'delivery'" in written,  # as above
         connections=frozenset(step.connection for step in parsed if isinstance(step, SendStep)),
+        messages=frozenset(step.message for step in delivering),
+        withdraws=any(step.withdraw_on_exit for step in delivering),
     )
 
 

@@ -15,6 +15,7 @@ from journeys.rendering import NAMES, Names
 from journeys.steps.branch import Branch
 from journeys.steps.delay import Delay
 from journeys.steps.exit import Exit
+from journeys.steps.in_app import InApp
 from journeys.steps.kinds import KeptBy
 from journeys.steps.send import SendStep
 from journeys.steps.split import Split
@@ -31,12 +32,13 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 # Steps that may stop a walk and are resumed later. All others end as soon as they begin.
 ResumableStep = Webhook | SendStep | Delay | WaitForEvent | WaitUntil
-Step = ResumableStep | Branch | Split | UpdateProfile | TrackEvent | Exit
+Step = ResumableStep | InApp | Branch | Split | UpdateProfile | TrackEvent | Exit
 # In the order in which authors are told of them.
 KINDS: tuple[type[Step], ...] = (
     Webhook,
     SendStep,
     Delay,
+    InApp,
     WaitForEvent,
     WaitUntil,
     Branch,
@@ -79,6 +81,8 @@ def parse_steps(
             for part, step_id, following in zip(parts, ids, [*ids[1:], None], strict=False)
         ]
         read(lambda: _refuse_loops_without_a_wait(parts, steps))
+        if not stored:
+            read(lambda: _refuse_deliveries_elsewhere(parts, steps))
     return tuple(steps)
 
 
@@ -137,3 +141,25 @@ def _refuse_loops_without_a_wait(parts: Sequence[Part], steps: Sequence[Step | N
         turn = loop.index(first.id)
         way = [*loop[turn:], *loop[:turn], first.id]
         part.refuse(f"stands in a loop without a wait: {' → '.join(way)}.")
+
+
+def _refuse_deliveries_elsewhere(parts: Sequence[Part], steps: Sequence[Step | None]) -> None:
+    """Refuses a wait for a delivery that does not directly follow its step: what came in between would be missed.
+
+    What a wait for the same delivery has heard may lead to another one, which counts from there on.
+    """
+    for number, wait in enumerate(steps):
+        if isinstance(wait, WaitForEvent) and wait.delivery is not None:
+            before = [step for step in steps if step is not None and wait.id in step.targets]
+            if number == 0 or not before or not all(_leads_to(wait, step) for step in before):
+                parts[number].field("delivery").refuse(
+                    f"is {wait.delivery!r}, but nothing may lead here but the in_app step of this id, or the event of "
+                    f"a wait for the same delivery."
+                )
+
+
+def _leads_to(wait: WaitForEvent, step: Step) -> bool:
+    if isinstance(step, InApp):
+        return step.id == wait.delivery
+    follows = isinstance(step, WaitForEvent) and step.delivery == wait.delivery
+    return follows and isinstance(step, WaitForEvent) and step.on_timeout != wait.id

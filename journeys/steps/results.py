@@ -53,6 +53,17 @@ class WebhookRequest:
         return self.url.partition("://")[2].partition("/")[0].partition("?")[0]
 
 
+@dataclass(frozen=True, kw_only=True)
+class InAppDelivery:
+    """A message to deliver, by its key, with the values that its texts read."""
+
+    message: str
+    values: Mapping[str, Any]
+    priority: int
+    expires_after: timedelta
+    withdraw_on_exit: bool
+
+
 class StepRecord(NamedTuple):
     """The result of one step: a row of the enrollment's history.
 
@@ -74,6 +85,7 @@ class StepRecord(NamedTuple):
     tracked: TrackedEvent | None = None
     request: WebhookRequest | None = None
     heard: AlreadyHappened | None = None
+    in_app: InAppDelivery | None = None
 
 
 class NamedStep(Protocol):
@@ -98,9 +110,12 @@ def step_record(
     tracked: TrackedEvent | None = None,
     request: WebhookRequest | None = None,
     heard: AlreadyHappened | None = None,
+    in_app: InAppDelivery | None = None,
 ) -> StepRecord:
     """The step's record."""
-    return StepRecord(step.id, step.type, resumed, state, detail, missing, because, writes, tracked, request, heard)
+    return StepRecord(
+        step.id, step.type, resumed, state, detail, missing, because, writes, tracked, request, heard, in_app
+    )
 
 
 class StepFailed(Exception):
@@ -225,10 +240,11 @@ class StepResult(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """The step records in order, and where the enrollment stops."""
+    """The step records in order, and where the enrollment stops. `withdraws`: by that, messages may be withdrawn."""
 
     step_records: tuple[StepRecord, ...]
     stop: Stop
+    withdraws: bool = False
 
 
 def in_words(moment: datetime) -> str:

@@ -1,6 +1,6 @@
 """What steps read that belongs to their workspace, not to the enrollment."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,10 +9,14 @@ from journeys.steps.provider import Provider
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """Variables by name, and connections by key. What is here holds at the moment, for those inside as well."""
+    """Variables by name, connections by key, and the keys of messages that can be shown.
+
+    What is here holds at the moment, for those inside as well.
+    """
 
     variables: Mapping[str, Any] = field(default_factory=dict)
     providers: Mapping[str, Provider] = field(default_factory=dict)
+    messages: Collection[str] = ()
 
 
 NOTHING = Surroundings()

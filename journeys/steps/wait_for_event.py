@@ -6,13 +6,20 @@ the bridge records do not count.
 
 Events count from the moment that it begins. If it is the first step, they count from the moment that the job was
 queued; if it directly follows a wait that an event ended, from that event on. So it may be over as it begins.
+
+With `"delivery": "offer"`, it waits for an event `in_app.…` of what the step `offer`, which it directly follows, has
+delivered: both are done in one transaction, so there is no gap.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Self
 
-from engage.json.documents import Reading
+from customers.conditions import AllOf, parse_condition
+from customers.conditions.fields import ENROLLED
+from customers.event_rules import RESERVED_PREFIX
+from engage.json.documents import Part, Reading
 from engage.json.durations import duration_in_words
 from journeys.steps.context import StepContext
 from journeys.steps.durations import read_timeout
@@ -40,9 +47,11 @@ class WaitForEvent(Kind):
     type: ClassVar = "wait_for_event"
     does: ClassVar = (
         "Waits for an event of the customer. Only event and timeout are needed; where is a condition over the event. "
-        "fromBridge false: events from in-app messages, which anybody can send, do not count."
+        "fromBridge false: events from in-app messages, which anybody can send, do not count. delivery names the "
+        "in_app step before it: only what becomes of its own message counts."
     )
     examples: ClassVar = (
+        {"id": "clicked", "event": "in_app.acted", "delivery": "offer", "timeout": "P3D"},
         {
             "id": "listen",
             "event": "bought",
@@ -60,6 +69,7 @@ class WaitForEvent(Kind):
     timeout: timedelta
     on_event: str | None
     on_timeout: str | None
+    delivery: str | None = None
 
     @property
     def label(self) -> str:
@@ -103,10 +113,33 @@ class WaitForEvent(Kind):
     def parse(cls, step: WrittenStep) -> Self:
         with Reading() as read:
             fields = step.fields(
-                required=["event", "timeout"], optional=["where", "fromBridge", "onEvent", "onTimeout"], reading=read
+                required=["event", "timeout"],
+                optional=["where", "fromBridge", "delivery", "onEvent", "onTimeout"],
+                reading=read,
             )
+            delivery = read(lambda: _read_delivery(step, fields))
             timeout = read(lambda: read_timeout(fields["timeout"]))
             pattern = read(lambda: read_pattern(fields, stored=step.stored, names=step.names))
             on_event = read(lambda: step.target_in(fields, "onEvent"))
             on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
-        return cls(id=step.id, pattern=pattern, timeout=timeout, on_event=on_event, on_timeout=on_timeout)
+        if delivery is not None:
+            pattern = _of_delivery(pattern, delivery)
+        return cls(
+            id=step.id, pattern=pattern, timeout=timeout, on_event=on_event, on_timeout=on_timeout, delivery=delivery
+        )
+
+
+def _read_delivery(step: WrittenStep, fields: Mapping[str, Part]) -> str | None:
+    part = fields.get("delivery")
+    if part is None or part.is_null:
+        return None
+    if not str(fields["event"].value).startswith(RESERVED_PREFIX):
+        part.refuse(f"may stand only where the event's name begins with {RESERVED_PREFIX}.")
+    return step.target(part)
+
+
+def _of_delivery(pattern: EventPattern, step_id: str) -> EventPattern:
+    """The pattern, for events of what this step has delivered alone."""
+    test = {"field": "event.deliveryId", "op": "eq", "to": f"steps.{step_id}.deliveryId"}
+    own = parse_condition(test, roots=ENROLLED, place="delivery", stored=True)
+    return replace(pattern, where=own if pattern.where is None else AllOf((own, pattern.where)))

@@ -32,6 +32,9 @@ class Known(Protocol):
     def connection(self, key: str) -> Inputs | None:
         """What the connection with this key wants to be given; None if there is no such connection."""
 
+    def shows_message(self, key: str) -> bool:
+        """Whether the message with this key is active and has content."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Written:

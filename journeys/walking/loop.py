@@ -3,7 +3,7 @@
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import structlog
@@ -247,9 +247,10 @@ def _know_what_was_kept(positions: Sequence[Position], courses: Courses) -> None
 
 def _length(record: StepRecord) -> int:
     """Characters of JSON that the step leads to writing."""
-    request, tracked, writes = record.request, record.tracked, record.writes
+    request, tracked, writes, in_app = record.request, record.tracked, record.writes, record.in_app
     return (
         (len(request.body or "") if request else 0)
+        + (len(ascii_json(in_app.values)) if in_app and in_app.values else 0)
         + (len(ascii_json(tracked.properties)) if tracked and tracked.properties else 0)
         + (len(ascii_json(writes)) if writes else 0)
     )
@@ -260,11 +261,14 @@ def _walk(position: Position, courses: Courses, *, early: EarlyEvent | None, sur
         return _given_up(position)
     course = courses.of(position.revision_id)
     context = position.context(early=early, surroundings=surroundings)
-    return walk_on(course, context, step_id=position.step_id, arrival=position.arrival(course))
+    walk = walk_on(course, context, step_id=position.step_id, arrival=position.arrival(course))
+    exits = course.withdraws and isinstance(walk.stop, Ended) and walk.stop.exited
+    return replace(walk, withdraws=True) if exits else walk
 
 
 def _given_up(position: Position) -> Walk:
     """The end of an enrollment that cannot be walked; its history and its exit reason hold the last error."""
     reason = why_given_up(position.error, at="walking")
     step_record = StepRecord(step_id=position.step_id, type="", resumed=position.began, state="failed", detail=reason)
-    return Walk(step_records=(step_record,), stop=Ended(step_id=position.step_id, exited=True, reason=reason))
+    end = Ended(step_id=position.step_id, exited=True, reason=reason)
+    return Walk(step_records=(step_record,), stop=end, withdraws=True)

@@ -8,16 +8,19 @@ from customers.events import NewEvent
 from customers.models import Event
 from customers.profile import ProfileChange, merge_attributes
 from customers.watching import watch
+from engage.database.object_ids import new_object_id
 from engage.database.sql import Rows, Statement
 from journeys.counts.counting import write_counts
 from journeys.due import Due
 from journeys.enrollments.transitions import EnrollmentStop, go_on, note_heard
+from journeys.enrollments.withdrawing import withdraw_of_exited
 from journeys.models import Enrollment
 from journeys.models.credentials import SECRET_URL, stored_headers
 from journeys.steps.results import (
     AwaitChange,
     AwaitEvent,
     Ended,
+    InAppDelivery,
     Pause,
     Send,
     StepRecord,
@@ -56,6 +59,8 @@ def write_walks(walks: Sequence[Walked]) -> Due:
     _insert_runs([entry for entry in entries if not entry.step_record.resumed])
     requests = [(entry, entry.step_record.request) for entry in entries if entry.step_record.request]
     _insert_deliveries(requests)
+    _insert_in_app([(entry, entry.step_record.in_app) for entry in entries if entry.step_record.in_app])
+    withdraw_of_exited([walked.position.claimed.id for walked in walks if walked.walk.withdraws])
     go_on([_stop(walked) for walked in walks])
     watch({walked.position.customer_id for walked in walks if isinstance(walked.walk.stop, AwaitChange)})
     heard = [(entry.position.claimed.id, entry.step_record.heard) for entry in entries]
@@ -219,6 +224,50 @@ def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> No
                     None if request.give_up_after is None else request.give_up_after.total_seconds(),
                 )
                 for entry, request in requests
+            ]
+        )
+
+
+_INSERT_IN_APP = Statement(
+    """
+INSERT INTO journeys_inappdelivery
+    (id, workspace_id, customer_id, journey_id, revision_id, enrollment_id, ordinal, step_id, message_id, values,
+     priority, withdraw_on_exit, state, action_id, because, expires_at)
+SELECT id, workspace_id, customer_id, journey_id, revision_id, enrollment_id, ordinal, step_id, message_id, values,
+       priority, withdraw_on_exit, 'due', '', '', now() + seconds * interval '1 second'
+FROM {deliveries}
+""",
+    deliveries=Rows(
+        "delivery",
+        {
+            "id": "text", "workspace_id": "text", "customer_id": "text", "journey_id": "text", "revision_id": "bigint",
+            "enrollment_id": "text", "ordinal": "int", "step_id": "text", "message_id": "text", "values": "jsonb",
+            "priority": "smallint", "withdraw_on_exit": "bool", "seconds": "float",
+        },
+    ),
+)  # fmt: skip
+
+
+def _insert_in_app(deliveries: Sequence[tuple[_NewRun, InAppDelivery]]) -> None:
+    if deliveries:
+        _INSERT_IN_APP.execute(
+            deliveries=[
+                (
+                    new_object_id(),
+                    entry.position.workspace_id,
+                    entry.position.customer_id,
+                    entry.position.journey_id,
+                    entry.position.revision_id,
+                    entry.position.claimed.id,
+                    entry.ordinal,
+                    entry.step_record.step_id,
+                    delivery.message,
+                    json.dumps(delivery.values),
+                    delivery.priority,
+                    delivery.withdraw_on_exit,
+                    delivery.expires_after.total_seconds(),
+                )
+                for entry, delivery in deliveries
             ]
         )
 

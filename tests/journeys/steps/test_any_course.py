@@ -48,6 +48,10 @@ typed = st.sampled_from(
 )
 # What a step of each type may hold beside its id.
 STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "in_app": st.fixed_dictionaries(
+        {"message": st.sampled_from(["sale", "gone"])},
+        optional={"withdrawOnExit": st.booleans(), "values": st.fixed_dictionaries({"a": typed})},
+    ),
     "delay": st.one_of(
         st.fixed_dictionaries({"for": st.sampled_from(["PT0S", "PT1S", "P1D"])}),
         st.fixed_dictionaries(
@@ -128,7 +132,7 @@ MAILER = parse_provider(
     connection_id="6560a1b2c3d4e5f607182903",
     key="mailer",
 )
-SURROUNDINGS = Surroundings(providers={"mailer": MAILER})
+SURROUNDINGS = Surroundings(providers={"mailer": MAILER}, messages={"sale"})
 
 
 Definition = tuple[list[dict[str, Any]], Any]

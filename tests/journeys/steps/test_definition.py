@@ -15,7 +15,7 @@ from journeys.steps.written import InvalidSteps
 from tests.support.cases import each
 
 DELAY = "id, type, for, until, at, timezone, days, offset, onMissing, next"
-TYPES = "webhook, send, delay, wait_for_event, wait_until, branch, split, update_profile, track_event, exit"
+TYPES = "webhook, send, delay, in_app, wait_for_event, wait_until, branch, split, update_profile, track_event, exit"
 
 EXIT = {"id": "out", "type": "exit", "reason": "Enough."}
 SPLIT = {"id": "half", "type": "split", "paths": [{"weight": 1, "next": None}, {"weight": 1, "next": None}]}

@@ -1,0 +1,39 @@
+"""Messages are withdrawn with the enrollment or the journey that delivered them, unless they are over.
+
+The row's lock decides against whoever ends it otherwise, so the customer need not be locked.
+"""
+
+from collections.abc import Collection
+
+from engage.database.sql import Statement
+
+# Of those in a relation `asked` (the enrollments' ids, the reason, and whether all go or those that are to), a part of
+# the statement that exits them.
+WITHDRAW = """
+    UPDATE journeys_inappdelivery SET state = 'withdrawn', ended_at = statement_timestamp(), because = asked.reason
+    FROM asked WHERE enrollment_id = ANY(ARRAY[asked.id]) AND ended_at IS NULL AND (withdraw_on_exit OR asked.withdraws)
+"""
+_OF_EXITED = Statement("""
+UPDATE journeys_inappdelivery SET state = 'withdrawn', ended_at = now(), because = 'The enrollment exited.'
+WHERE enrollment_id = ANY({enrollment_ids}::text[]) AND ended_at IS NULL AND withdraw_on_exit
+""")
+_OF_JOURNEY = Statement("""
+UPDATE journeys_inappdelivery SET state = 'withdrawn', ended_at = now(), because = {because}
+WHERE ended_at IS NULL AND id = ANY(ARRAY(
+    SELECT id FROM journeys_inappdelivery WHERE journey_id = {journey_id} AND ended_at IS NULL
+    LIMIT {most} FOR UPDATE SKIP LOCKED
+))
+""")
+_AT_ONCE = 1000
+
+
+def withdraw_of_exited(enrollment_ids: Collection[str]) -> None:
+    """Withdraws what these enrollments, whose own steps have ended them, have delivered with `withdrawOnExit`."""
+    if enrollment_ids:
+        _OF_EXITED.execute(enrollment_ids=list(enrollment_ids))
+
+
+def withdraw_of_journey(journey_id: str, *, because: str) -> None:
+    """Withdraws all that the journey has delivered, also to those who have completed it."""
+    while _OF_JOURNEY.execute(journey_id=journey_id, because=because, most=_AT_ONCE) == _AT_ONCE:
+        pass

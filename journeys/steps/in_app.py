@@ -1,0 +1,145 @@
+"""`in_app`: delivers an in-app message of the workspace to the customer, and goes on at once.
+
+`{"id": "offer", "type": "in_app", "message": "spring-sale", "expires": "P7D", "priority": 5, "withdrawOnExit": true,
+"values": {"coupon": "{{ api.payload.coupon }}"}}`. The message is looked up when the step begins: one that is not
+active any more, or shows nothing, makes the step `skipped`. What becomes of the delivery is told by the events
+`in_app.shown`, `in_app.acted`, `in_app.closed` and `in_app.expired`, which a `wait_for_event` may wait for by the
+step's id (`delivery`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, ClassVar, Self
+
+from customers.event_rules import MAX_MESSAGE_ID_LENGTH
+from engage.json.compact import json_bytes
+from engage.json.documents import Part, Reading
+from engage.json.durations import duration_in_words
+from engage.json.storable import STORED_DEPTH
+from engage.sizes import KIB
+from journeys.steps.context import StepContext
+from journeys.steps.durations import read_duration
+from journeys.steps.kinds import Kind, Way, way
+from journeys.steps.results import GoTo, InAppDelivery, StepFailed, StepResult, step_record
+from journeys.steps.templated import TemplatedJson, read_members
+from journeys.steps.written import WrittenStep
+
+LEAST_EXPIRY, LONGEST_EXPIRY, EXPIRY = timedelta(minutes=1), timedelta(days=366), timedelta(days=30)
+MAX_PRIORITY = 100
+MAX_VALUES_BYTES = 16 * KIB
+_NO_VALUES = TemplatedJson({}, constant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InApp(Kind):
+    """Makes a delivery of the message with this key."""
+
+    type: ClassVar = "in_app"
+    does: ClassVar = (
+        "Delivers an in-app message to the customer, and goes on at once. Only message is needed; expires is P30D "
+        "where it is left out, a higher priority is shown first, and the message's texts read values as values.<name>."
+    )
+    examples: ClassVar = (
+        {
+            "id": "offer",
+            "message": "spring-sale",
+            "expires": "P7D",
+            "priority": 5,
+            "withdrawOnExit": True,
+            "values": {"coupon": "{{ api.payload.coupon }}"},
+        },
+    )
+
+    id: str
+    message: str
+    expires: timedelta
+    priority: int
+    withdraw_on_exit: bool
+    values: TemplatedJson
+    next: str | None
+
+    @property
+    def label(self) -> str:
+        return f"Show {self.message!r}, for at most {duration_in_words(self.expires)}"
+
+    def ways(self) -> list[Way]:
+        return [way(self.next)]
+
+    def begin(self, context: StepContext) -> StepResult:
+        then = GoTo(step_id=self.next)
+        if self.message not in context.surroundings.messages:
+            why = f"The message {self.message!r} is not active, or has no content."
+            return StepResult(step_record=step_record(self, "skipped", why), then=then)
+        rendering = context.rendering()
+        try:
+            values = self._values(self.values.render(rendering))
+        except StepFailed as failed:
+            return StepResult(step_record(self, "failed", failed.detail, missing=rendering.missing), then)
+        delivery = InAppDelivery(
+            message=self.message,
+            values=values,
+            priority=self.priority,
+            expires_after=self.expires,
+            withdraw_on_exit=self.withdraw_on_exit,
+        )
+        detail = f"Delivers the message {self.message!r}."
+        return StepResult(step_record(self, "done", detail, missing=rendering.missing, in_app=delivery), then)
+
+    def _values(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not self.values.constant and (size := json_bytes(values)) > MAX_VALUES_BYTES:
+            raise StepFailed(f"The values are {size} bytes of JSON; the maximum is {MAX_VALUES_BYTES}.")
+        return values
+
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            optional = ["expires", "priority", "withdrawOnExit", "values"]
+            fields = step.fields(required=["message"], optional=optional, reading=read)
+            message = read(lambda: _read_message(step, fields["message"]))
+            expires = read(lambda: _read_expiry(fields.get("expires")))
+            priority = read(lambda: _read_priority(fields.get("priority")))
+            withdraw = read(lambda: "withdrawOnExit" in fields and fields["withdrawOnExit"].flag())
+            values = read(lambda: _read_values(step, fields.get("values")))
+        return cls(
+            id=step.id,
+            message=message,
+            expires=expires,
+            priority=priority,
+            withdraw_on_exit=withdraw,
+            values=values,
+            next=step.next(),
+        )
+
+
+def _read_message(step: WrittenStep, part: Part) -> str:
+    key = part.text(at_most=MAX_MESSAGE_ID_LENGTH)
+    if step.known is not None and not step.stored and not step.known.shows_message(key):
+        part.refuse(f"is {key!r}, but the workspace has no active message with this key that has content.")
+    return key
+
+
+def _read_expiry(part: Part | None) -> timedelta:
+    if part is None or part.is_null:
+        return EXPIRY
+    expires = read_duration(part)
+    if not LEAST_EXPIRY <= expires <= LONGEST_EXPIRY:
+        part.refuse("must be between a minute (PT1M) and 366 days (P366D).")
+    return expires
+
+
+def _read_priority(part: Part | None) -> int:
+    if part is None or part.is_null:
+        return 0
+    priority = part.integer()
+    if abs(priority) > MAX_PRIORITY:
+        part.refuse(f"must be between -{MAX_PRIORITY} and {MAX_PRIORITY}.")
+    return priority
+
+
+def _read_values(step: WrittenStep, part: Part | None) -> TemplatedJson:
+    if part is None or part.is_null:
+        return _NO_VALUES
+    if (size := json_bytes(part.value)) > MAX_VALUES_BYTES:
+        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_VALUES_BYTES}.")
+    return read_members(step, part, deepest=STORED_DEPTH)
