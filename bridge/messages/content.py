@@ -76,7 +76,7 @@ class Content:
         )
 
     def _data(self, rendering: Rendering) -> Any:
-        data = None if self.data is None else self.data.render(rendering)
+        data: Any = None if self.data is None else self.data.render(rendering)
         if self.html is None:
             return None if data is LEFT_OUT else data
         with rendering.escaping():
@@ -114,7 +114,8 @@ def parse_content(value: object, *, definition: Definition, stored: bool = False
             required=["kind"], optional=["title", "text", "image", "buttons", "form", "data"], reading=read
         )
         kind = read(lambda: Kind(fields["kind"].choice(tuple(Kind))))
-        title, text = (read(lambda name=name: _optional(where, fields.get(name))) for name in ("title", "text"))
+        title = read(lambda: _optional(where, fields.get("title")))
+        text = read(lambda: _optional(where, fields.get("text")))
         image = read(lambda: _read_address(where, fields.get("image"), schemes=("https://",)))
         listed = read(lambda: fields["buttons"].items(at_most=MAX_BUTTONS)) if "buttons" in fields else []
         buttons = read.each(listed or [], lambda one: _button(where, one, definition))
