@@ -13,6 +13,7 @@ import structlog
 from celery import Celery
 from celery.exceptions import CPendingDeprecationWarning
 from celery.signals import (
+    beat_init,
     celeryd_after_setup,
     setup_logging,
     task_failure,
@@ -24,6 +25,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from config.monitoring.doctor import say_what_is_amiss
+from config.monitoring.presence import announce
 from config.process.loaded_code import freeze_loaded_objects
 from config.process.lookout import Lookout, NoteListening
 from config.process.receiving import use_for_redis
@@ -66,6 +68,11 @@ def _log_failed_checks(**_: Any) -> None:
     say_what_is_amiss()
     if not settings.SENDING:
         log.warning("sending_is_off", waits="every webhook", until="SENDING is on and the processes are started anew")
+
+
+@beat_init.connect
+def _announce_the_scheduler(**_: Any) -> None:
+    announce(["scheduler"])
 
 
 @setup_logging.connect

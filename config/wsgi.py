@@ -18,6 +18,7 @@ from django.db import close_old_connections
 from django.urls import get_resolver
 
 from config.monitoring.doctor import say_what_is_amiss
+from config.monitoring.presence import announce
 from config.process.loaded_code import freeze_loaded_objects
 from config.process.settings_at_start import load_settings
 from engage.database.statement_limit import statement_limit
@@ -42,6 +43,7 @@ _LONGEST_COOKIES = 8 * KIB
 _REFUSED = re.compile(r";\s*q\s*=\s*0(\.0{0,3})?\s*$")
 freeze_loaded_objects()
 say_what_is_amiss()
+announce(["web"])
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

@@ -32,6 +32,11 @@ def current_request_id() -> str:
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
+def current_workspace_id() -> str:
+    """The workspace of the key or app that calls; "" before it is known, and outside a request."""
+    return str(structlog.contextvars.get_contextvars().get("workspace_id", ""))
+
+
 def beginning_request_id() -> str:
     """The id of the request that started this work, however many wake-ups ago; "" if the clock did. For logs."""
     return current_request_id() or str(structlog.contextvars.get_contextvars().get("woken_by", ""))

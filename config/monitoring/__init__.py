@@ -1,4 +1,5 @@
 """How the service is watched: probes (probes.py, health.py), metrics (metrics.py, exposition.py), and doctor.py.
 
-release.py says which version and commit answers.
+Of the metrics, storage.py asks PostgreSQL how it fares, and presence.py Redis which processes run. release.py says
+which version and commit answers.
 """

@@ -4,20 +4,27 @@ Every process answers for all processes on all machines: scrape one address. If 
 is missing, and `engage_postgresql_up` or `engage_redis_up` shows it.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from secrets import compare_digest
+from typing import TypedDict
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, NotSupportedError, connection
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 
 from bridge.identity.problems import Reason as IdentityReason
 from bridge.messages.problems import Reason
 from config.monitoring.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
+from config.monitoring.presence import seconds_unseen
 from config.monitoring.release import commit, version
+from config.monitoring.storage import Storage, storage
 from engage.database.outages import is_outage
+from engage.errors import Refusal
 from engage.http.app_quotas import Quota
 from engage.http.authentication import Unauthorized
 from engage.http.envelope import plain_failure
@@ -25,27 +32,39 @@ from engage.redis.availability import REDIS_FAILURES, redis_takes_writes
 from engage.redis.metric_counters import (
     APP_QUOTA,
     BUCKETS,
+    DECISION_WAITS,
     DECISIONS,
+    EVENTS_MISSED,
+    FIRST_ATTEMPT_WAITS,
     GIVEN_UP,
     IDENTITY,
     JOURNEYS_NOT_STARTED,
     LIMITS_ALONE,
     MESSAGE_POLICY,
     MICROSECONDS,
+    REFUSALS,
     REQUESTS,
     SKIPPED,
     SUM,
+    WAIT_BUCKETS,
     WEBHOOKS,
+    WORKSPACE_REFUSALS,
     Name,
     all_counts,
+    daily_counts,
     metric_counters,
 )
-from journeys.models import EnrollmentJob
+from journeys.entering.by_event import NotStarted
+from journeys.models import Chunk, EnrollmentJob
 from journeys.operations.backlog import COUNTED_AT_MOST, Backlog, backlog
 from journeys.webhooks.schedule import NextState
 
 log = structlog.get_logger(__name__)
 _LIMITED = f"counted up to {COUNTED_AT_MOST}"
+# So that the number of series has a bound, however many workspaces, calls and statuses there are.
+_MOST_OF_WORKSPACES = 500
+_ADMIN = "admin/"
+_NOT_ALLOWED = "405"
 
 
 @gzip_page
@@ -68,7 +87,7 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _metrics() -> Iterator[Metric]:
-    (answers, waiting), counts = _backlog(), _counts()
+    (answers, read), told = _of_postgresql(), _of_redis()
     yield Metric(
         name="engage_build_info", kind="gauge", meaning="The version of the process that answers.",
         samples=[Sample(value=1, labels={"version": version(), "commit": commit()})],
@@ -78,16 +97,25 @@ def _metrics() -> Iterator[Metric]:
         "Whether Redis answers and takes writes; if not, workers look for themselves and each process limits alone."
     )
     yield _gauge("engage_redis_up", meaning, redis_takes_writes())
-    if waiting is not None:
+    if read is not None:
+        waiting, stored = read
         yield from _of_backlog(waiting)
-    if counts is not None:
+        yield from _of_storage(stored)
+    if told is not None:
+        counts, refused, unseen = told
         yield from _of_counts(counts)
+        yield from _of_refusals(counts, refused)
+        yield Metric(
+            name="engage_process_seen_seconds", kind="gauge",
+            meaning="Seconds since a process of this kind was last seen; those of a day if none was.",
+            samples=[Sample(value=seconds, labels={"process": kind}) for kind, seconds in unseen.items()],
+        )  # fmt: skip
 
 
-def _backlog() -> tuple[bool, Backlog | None]:
-    """Whether PostgreSQL answers, and the backlog; None also if this version's tables do not exist."""
+def _of_postgresql() -> tuple[bool, tuple[Backlog, Storage] | None]:
+    """Whether PostgreSQL answers, and what it tells; None also if this version's tables do not exist."""
     try:
-        return True, backlog()
+        return True, (backlog(), storage())
     except DatabaseError as error:
         connection.close()
         away = is_outage(error) or isinstance(error, NotSupportedError)  # one that is too old is as good as none
@@ -96,10 +124,12 @@ def _backlog() -> tuple[bool, Backlog | None]:
         return not away, None
 
 
-def _counts() -> Mapping[Name, int] | None:
+def _of_redis() -> tuple[Mapping[Name, int], Mapping[Name, int], Mapping[str, float]] | None:
+    """All counts, today's refusals by workspace, and how long each kind of process was not seen."""
     metric_counters.send()
     try:
-        return all_counts()
+        today = timezone.now().date()
+        return all_counts(), daily_counts(WORKSPACE_REFUSALS, until=today, number=1), seconds_unseen()
     except REDIS_FAILURES:
         return None
 
@@ -141,6 +171,12 @@ def _of_backlog(found: Backlog) -> Iterator[Metric]:
     yield _gauge("engage_webhook_hosts_held", "Hosts of workspaces that are held.", found.held.hosts)
 
 
+def _of_storage(found: Storage) -> Iterator[Metric]:
+    meaning = "The age of the oldest open transaction, prepared ones included."
+    yield _gauge("engage_oldest_transaction_seconds", meaning, found.oldest_transaction_seconds)
+    yield _gauge("engage_database_bytes", "What the database takes of its server's disk.", found.database_bytes)
+
+
 def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
     results = [{"result": result} for result in EnrollmentJob.Result.values]
     yield _counter("engage_jobs_decided_total", "Jobs by what was decided.", DECISIONS, results, counts)
@@ -163,10 +199,45 @@ def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
     yield _counter("engage_identity_problems_total", meaning, IDENTITY, kinds, counts)
     meaning = "Messages in Redis that no worker could read."
     yield _counter("engage_messages_skipped_total", meaning, SKIPPED, [{}], counts)
+    reasons = [{"reason": reason.value} for reason in NotStarted]
+    meaning = "Events that started nothing in a journey that listens to their name."
+    yield _counter("engage_events_missed_total", meaning, EVENTS_MISSED, reasons, counts)
+    lanes = [{"lane": lane} for lane in Chunk.Lane.values]
+    meaning = "From a call, or an event, until its job was decided."
+    yield _waits("engage_decision_wait_seconds", meaning, DECISION_WAITS, lanes, counts)
+    meaning = "From when a webhook is due until its first attempt leaves."
+    yield _waits("engage_webhook_first_attempt_wait_seconds", meaning, FIRST_ATTEMPT_WAITS, [{}], counts)
     yield Metric(
         name="engage_http_request_seconds", kind="histogram", meaning="Time until an answer begins.",
         samples=_request_times(counts),
     )  # fmt: skip
+
+
+def _of_refusals(counts: Mapping[Name, int], of_today: Mapping[Name, int]) -> Iterator[Metric]:
+    codes = [{"code": code} for code in sorted({refusal.code for refusal in _subclasses(Refusal)})]
+    yield _counter("engage_refusals_total", "Calls that were refused, or failed, by code.", REFUSALS, codes, counts)
+    most = sorted(of_today.items(), key=lambda one: (-one[1], one[0]))[:_MOST_OF_WORKSPACES]
+    yield Metric(
+        name="engage_workspace_refusals_total", kind="counter",
+        meaning=f"Of a workspace's keys and apps, since midnight UTC: the {_MOST_OF_WORKSPACES} greatest.",
+        samples=[Sample(value=number, labels={"workspace": name[2], "code": name[3]}) for name, number in most],
+    )  # fmt: skip
+
+
+def _subclasses(kind: type[Refusal]) -> Iterator[type[Refusal]]:
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _subclasses(one)
+
+
+def _waits(
+    name: str, meaning: str, counted: str, labels: Sequence[Mapping[str, str]], counts: Mapping[Name, int]
+) -> Metric:
+    samples = chain.from_iterable(
+        histogram(labels=one, bounds=WAIT_BUCKETS, **_observed((counted, *one.values()), WAIT_BUCKETS, counts))
+        for one in labels
+    )
+    return Metric(name=name, kind="histogram", meaning=meaning, samples=samples)
 
 
 def _counter(
@@ -178,11 +249,31 @@ def _counter(
 
 
 def _request_times(counts: Mapping[Name, int]) -> Iterator[Sample]:
-    served = sorted({key[1:4] for key in counts if key[0] == REQUESTS})
-    for kind in served:
-        yield from histogram(
-            labels=dict(zip(("method", "route", "status"), kind, strict=True)),
-            bounds=BUCKETS,
-            counts=[counts.get((REQUESTS, *kind, str(place)), 0) for place in range(len(BUCKETS) + 1)],
-            total=counts.get((REQUESTS, *kind, SUM), 0) / MICROSECONDS,
-        )
+    """By the class of the status: with each status for itself, callers could make as many series as they like."""
+    folded = Counter[Name]()
+    for (what, *name), number in counts.items():
+        if what == REQUESTS:
+            folded[*_folded(*name[:3]), name[3]] += number
+    for kind in sorted({key[:3] for key in folded}):
+        labels = dict(zip(("method", "route", "status"), kind, strict=True))
+        yield from histogram(labels=labels, bounds=BUCKETS, **_observed(kind, BUCKETS, folded))
+
+
+def _folded(method: str, route: str, status: str) -> Name:
+    """Pages of the admin are one route, and methods that a route does not have one method."""
+    return (
+        "other" if status == _NOT_ALLOWED else method,
+        _ADMIN if route.startswith(_ADMIN) else route,
+        f"{status[0]}xx",
+    )
+
+
+class _Observed(TypedDict):
+    counts: list[int]
+    total: float
+
+
+def _observed(name: Name, bounds: Sequence[float], counts: Mapping[Name, int]) -> _Observed:
+    """What a histogram's samples are made of: the counts of its buckets, and the seconds in all."""
+    buckets = [counts.get((*name, str(place)), 0) for place in range(len(bounds) + 1)]
+    return {"counts": buckets, "total": counts.get((*name, SUM), 0) / MICROSECONDS}

@@ -21,6 +21,7 @@ from django.conf import settings
 from django.db import close_old_connections, connections
 from redis import Redis
 
+from config.monitoring.presence import announce, kinds_of
 from engage.database.outages import is_outage
 from engage.redis.availability import redis_availability, redis_client, takes_writes
 
@@ -68,6 +69,7 @@ class Lookout(bootsteps.StartStopStep):
         self._thread: Thread | None = None
 
     def start(self, parent: Any) -> None:
+        announce(kinds_of(parent.app.amqp.queues.consume_from))
         looks = list(_looks(parent.app.tasks, parent.app.amqp.queues.consume_from))
         self._thread = Thread(target=self._look_out, args=[looks], name="lookout", daemon=True)
         self._thread.start()

@@ -9,6 +9,7 @@ import structlog
 from django.core.exceptions import DisallowedHost, PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
+from django.utils import timezone
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -28,7 +29,8 @@ from engage.errors import (
 )
 from engage.http.near_misses import call_meant_by
 from engage.json.keywords import Keywords
-from engage.request_log import current_request_id
+from engage.redis.metric_counters import REFUSALS, WORKSPACE_REFUSALS, metric_counters
+from engage.request_log import current_request_id, current_workspace_id
 from engage.sealed import UnknownEncryptionKey
 
 log = structlog.get_logger(__name__)
@@ -86,6 +88,7 @@ def success(message: str, data: Mapping[str, Any], *, status: int = HTTPStatus.O
 
 def failure(refusal: Refusal) -> Response:
     """The answer to a call that was refused, for use in DRF's views."""
+    _count(refusal)
     return Response(failure_body(refusal), status=refusal.status, headers=refusal.headers)
 
 
@@ -169,7 +172,15 @@ def _refusal_of_storage(error: DatabaseError | InterfaceError | UnknownEncryptio
 
 def plain_failure(refusal: Refusal) -> JsonResponse:
     """The refusal as a plain Django response, for use outside DRF's views."""
+    _count(refusal)
     return JsonResponse(failure_body(refusal), status=refusal.status, headers=refusal.headers)
+
+
+def _count(refusal: Refusal) -> None:
+    """By its code, and for the day by the workspace, if one is known: that of a key or app, never a caller's word."""
+    metric_counters.count(REFUSALS, refusal.code)
+    if workspace_id := current_workspace_id():
+        metric_counters.count(WORKSPACE_REFUSALS, timezone.now().date().isoformat(), workspace_id, refusal.code)
 
 
 def answer_bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:

@@ -10,7 +10,7 @@ import os
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from multiprocessing.util import Finalize
 
@@ -31,17 +31,23 @@ IDENTITY = "identity"  # whether it is enforced, and what is wrong with the toke
 IN_APP = "in_app"  # what became of a delivery
 SKIPPED = "skipped"  # messages
 REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
+REFUSALS = "refusals"  # code
+DECISION_WAITS = "decision_waits"  # lane; then the bucket, or SUM
+FIRST_ATTEMPT_WAITS = "first_attempt_waits"  # the bucket, or SUM
+EVENTS_MISSED = "events_missed"  # by journeys that listen: the reason
 
 SUM = "sum"
 # In seconds. An observation counts in the first bucket that is not smaller, or in an extra one beyond the last.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+WAIT_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
 MICROSECONDS = 1_000_000  # per second; SUM is in microseconds
 
 # What is counted for each day, and kept for KEPT_DAYS: the second part of the name is the day.
 MESSAGE_REFUSALS = "message_refusals"  # the workspace, the message's row ("" for unknown messages), the reason
 IDENTITY_REFUSALS = "identity_refusals"  # the app, the reason
+WORKSPACE_REFUSALS = "workspace_refusals"  # the workspace, the code
 KEPT_DAYS = 8
-_DAILY = {MESSAGE_REFUSALS, IDENTITY_REFUSALS}
+_DAILY = {MESSAGE_REFUSALS, IDENTITY_REFUSALS, WORKSPACE_REFUSALS}
 
 Name = tuple[str, ...]
 _HASH = "engage:metric_counters"
@@ -77,6 +83,15 @@ class MetricCounters:
         with self._lock:
             self._sums[bucket] += 1
             self._sums[took] += int(seconds * MICROSECONDS)
+        self._background_send.ask(_SEND)
+
+    def observe_waits(self, *name: str, seconds: Sequence[float]) -> None:
+        """The same for many observations at once, in the buckets of waits."""
+        buckets = Counter(str(bisect_left(WAIT_BUCKETS, one)) for one in seconds)
+        with self._lock:
+            for bucket, number in buckets.items():
+                self._sums[*name, bucket] += number
+            self._sums[*name, SUM] += int(sum(seconds) * MICROSECONDS)
         self._background_send.ask(_SEND)
 
     def _send_and_ask_again(self, _: str) -> None:
@@ -140,9 +155,9 @@ def all_counts() -> dict[Name, int]:
     return {tuple(name.split(_SEPARATOR)): int(number) for name, number in counts.items()}
 
 
-def daily_counts(kind: str, *, until: date) -> dict[Name, int]:
-    """What was counted for each of the last KEPT_DAYS days, by name. Raises REDIS_FAILURES."""
-    days = [until - timedelta(days=back) for back in range(KEPT_DAYS)]
+def daily_counts(kind: str, *, until: date, number: int = KEPT_DAYS) -> dict[Name, int]:
+    """What was counted for each of the last days, at most KEPT_DAYS, by name. Raises REDIS_FAILURES."""
+    days = [until - timedelta(days=back) for back in range(number)]
     with _client() as client:
         pipeline = client.pipeline(transaction=False)
         for day in days:

@@ -6,11 +6,13 @@ Both by one clock, or they would belong to two hours at the turn of an hour: wha
 the transaction in the history, and what a part of a statement counts the time of the statement.
 """
 
+import json
 from collections import Counter
 
 from django.db import transaction
 
 from engage.database.sql import Rows, Statement
+from engage.redis.metric_counters import EVENTS_MISSED, metric_counters
 from journeys.models.counts import CountKind
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
@@ -92,12 +94,19 @@ WITH taken AS MATERIALIZED (
     ON CONFLICT (journey_id, grain, begin, kind, name, outcome, revision_id)
     DO UPDATE SET number = known.number + excluded.number
 )
-SELECT count(*) FROM taken
+SELECT (SELECT count(*) FROM taken), (
+    SELECT coalesce(jsonb_object_agg(name, number), '{}') FROM (
+        SELECT name, sum(number) AS number FROM taken WHERE kind = 'event' GROUP BY name
+    ) AS missed
+)
 """)
 
 
 def fold() -> int:
-    """Folds the deltas that are there, some at a time, and returns how many; 0 if another process is folding."""
+    """Folds the deltas that are there, some at a time, and returns how many; 0 if another process is folding.
+
+    The metrics count here which events have started nothing, at no cost for whoever records them.
+    """
     total = 0
     while folded := _fold_some():
         total += folded
@@ -108,4 +117,7 @@ def fold() -> int:
 
 def _fold_some() -> int:
     with transaction.atomic():
-        return int(_FOLD.column(most=_MOST_FOLDED)[0]) if _ALONE.column()[0] else 0
+        ((folded, missed),) = _FOLD.rows(most=_MOST_FOLDED) if _ALONE.column()[0] else ((0, "{}"),)
+    for reason, number in json.loads(missed).items():
+        metric_counters.count(EVENTS_MISSED, reason, by=int(number))
+    return int(folded)

@@ -9,7 +9,8 @@
 """
 
 import json
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ import structlog
 from django.db import transaction
 
 from engage.database.sql import Rows, Statement
-from engage.redis.metric_counters import DECISIONS, metric_counters
+from engage.redis.metric_counters import DECISION_WAITS, DECISIONS, metric_counters
 from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import Due
 from journeys.enrollments.transitions import NewEnrollment, enter, exit_enrollments
@@ -50,6 +51,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         if not chunks:
             return Settled()
         held = lock_customers(chunks)
+        read_at = time.monotonic()
         outcome = decide_jobs(jobs_of_chunks(chunks), held=held)
         _follow_merged(outcome)
         exit_enrollments(outcome.exits)
@@ -65,6 +67,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
             note_entries(entered, guards=guards)
     for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
         metric_counters.count(DECISIONS, verdict.value, by=number)
+    _observe_waits(outcome, chunks, since_read=time.monotonic() - read_at)
     _log_decisions(outcome)
     walk = any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries)
     return Settled(decided=len(outcome.decisions), due=Due(walk=walk))
@@ -79,6 +82,15 @@ def _follow_merged(outcome: DecidedJobs) -> None:
     if merged := follow_merged(gone, wait=False):
         outcome.left |= {job.trigger_id for job, _ in outcome.decisions if job.customer_id in merged}
         outcome.decisions = [one for one in outcome.decisions if one[0].customer_id not in merged]
+
+
+def _observe_waits(outcome: DecidedJobs, chunks: Sequence[ClaimedChunk], *, since_read: float) -> None:
+    lanes = {chunk.trigger_id: chunk.lane for chunk in chunks}
+    waits = defaultdict[str, list[float]](list)
+    for job, _ in outcome.decisions:
+        waits[lanes[job.trigger_id]].append(max(0.0, job.waited + since_read))
+    for lane, seconds in waits.items():
+        metric_counters.observe_waits(DECISION_WAITS, lane, seconds=seconds)
 
 
 def _log_decisions(outcome: DecidedJobs) -> None:

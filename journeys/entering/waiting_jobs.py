@@ -1,8 +1,9 @@
 """Reading what decisions need: the jobs to decide, and the journeys that they are for.
 
 A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
-`customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial` and `crowd`. It
-contains either jobs that wait, or supposed ones that no table holds; every query about jobs runs on such a relation.
+`customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial`, `crowd` and
+`queued_ms`. It contains either jobs that wait, or supposed ones that no table holds; every query about jobs runs on
+such a relation.
 """
 
 import json
@@ -31,7 +32,7 @@ class WaitingJob(NamedTuple):
     `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id` and `request_id`, of
     the call or event that queued it, are "" for a supposed job. Events with a higher `serial` came after it was queued;
     None if that is not known, as for a supposed job. It is one of a `crowd` if a call for more than a chunk's worth of
-    customers queued it, or many events at once.
+    customers queued it, or many events at once. It has `waited` so many seconds; 0 for a supposed job.
 
     A tuple, as all that is made for each job: a frozen dataclass takes three times as long to make.
     """
@@ -51,6 +52,7 @@ class WaitingJob(NamedTuple):
     chain: int
     serial: int | None
     crowd: bool
+    waited: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +117,7 @@ SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey
        event.id AS event_id, event.name AS event_name, event.message_id AS event_message,
        event.verified AS event_verified, coalesce(event.chain, 0) AS chain,
        coalesce(event.serial, trigger.serial) AS serial,
-       chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {chunk_size}) AS crowd
+       chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {chunk_size}) AS crowd, job.queued_ms
 FROM {jobs_of_chunks}
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
@@ -131,7 +133,8 @@ _SUPPOSED = Template(
     """
 SELECT named.id, '' AS trigger_id, '' AS request_id, {workspace_id}::text AS workspace_id, named.journey_id,
        named.customer_id, named.payload, NULL::text AS event_id, named.event_name, NULL::text AS event_message,
-       named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd
+       named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
+       NULL::bigint AS queued_ms
 FROM {named}
 """
 )
@@ -155,7 +158,8 @@ _OF_EVENTS = Rows(
 _READ_JOBS = Statement("""
 SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
-       past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd
+       past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
+       coalesce(extract(epoch FROM clock_timestamp())::float8 - job.queued_ms / 1000.0::float8, 0) AS waited
 FROM ({jobs}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
 CROSS JOIN LATERAL (SELECT coalesce(journey.max_entries_per_customer, 1) AS counted_to) AS allowed

@@ -47,7 +47,10 @@ _MOST_SUSPENDED = 500  # how many more deliveries to a host a claim looks at whi
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimedDelivery:
-    """A delivery to be sent now, as attempt `number`. `secrets` sign it, the current one first."""
+    """A delivery to be sent now, as attempt `number`. `secrets` sign it, the current one first.
+
+    It was claimed `at` that time, `seconds_late` after it had become due.
+    """
 
     id: int
     workspace_id: str
@@ -66,6 +69,7 @@ class ClaimedDelivery:
     probes_source: bool
     secrets: tuple[str, ...] = field(repr=False)
     at: datetime
+    seconds_late: float
     leased_until: str
     asked: float = field(repr=False)
     _counted_from: float = field(default_factory=time.monotonic, repr=False)
@@ -83,6 +87,11 @@ class ClaimedDelivery:
     def left(self) -> float:
         """Seconds until it is given up; less than 0 if it is too late for an attempt."""
         return math.inf if self.give_up_at is None else (self.give_up_at - self.now()).total_seconds()
+
+    @property
+    def seconds_overdue(self) -> float:
+        """By now."""
+        return self.seconds_late + (self.now() - self.at).total_seconds()
 
     def now(self) -> datetime:
         """The time by the database's clock: when the delivery was claimed, plus the seconds since."""
@@ -287,7 +296,7 @@ due AS MATERIALIZED (
 # Those that there is room for: in their lanes, at their hosts and in all.
 _TAKEN = """
 taken AS MATERIALIZED (
-    SELECT id, source, probe_id, source_probe_id, paced_id, rated_id FROM (
+    SELECT id, source, probe_id, source_probe_id, paced_id, rated_id, due_at FROM (
         SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, due_at, id) AS place_at_host
         FROM due WHERE paused_id IS NULL AND place <= most
     ) AS ranked
@@ -331,7 +340,8 @@ claimed AS (
             SELECT secret FROM journeys_webhooksecret secret
             WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
             ORDER BY secret.id DESC
-        ) AS secrets, clock_timestamp() AS at
+        ) AS secrets, clock_timestamp() AS at,
+        extract(epoch FROM clock_timestamp() - taken.due_at)::float8 AS seconds_late
 )
 """
 

@@ -16,7 +16,7 @@ _MOST = 500
 # What would be needed to send one.
 _UNSENT: dict[str, Any] = {
     "webhook_id": "", "method": "", "url": "", "headers": {}, "body": None, "secrets": (), "asked": 0.0,
-    "probes_host": False, "probes_source": False, "leased_until": "", "answer_rules": None,
+    "probes_host": False, "probes_source": False, "leased_until": "", "answer_rules": None, "seconds_late": 0.0,
 }  # fmt: skip
 # Whatever began in time has ended by then. What is held with its host waits until that is released.
 _LATE = Statement(

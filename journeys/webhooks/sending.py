@@ -18,7 +18,7 @@ import structlog
 from django.db import InterfaceError, InternalError, OperationalError, connection
 
 from engage.database.outages import is_held_up
-from engage.redis.metric_counters import WEBHOOKS, metric_counters
+from engage.redis.metric_counters import FIRST_ATTEMPT_WAITS, WEBHOOKS, metric_counters
 from journeys.due import Due
 from journeys.steps.answer_rules import stored_answer_rules
 from journeys.webhooks.answers import read_answer
@@ -122,6 +122,8 @@ class _Sender:
         if claimed.left < 0:
             self._finished.put((claimed, given_up(claimed), 0.0))
             return
+        if claimed.number == 1:
+            metric_counters.observe_waits(FIRST_ATTEMPT_WAITS, seconds=[claimed.seconds_overdue])
         try:
             outcome = self._client.send(_signed(claimed, now=claimed.now()), at=claimed.now())
             verdict = _judged(claimed, outcome)

@@ -1,23 +1,32 @@
 """What Prometheus is told, and who may ask."""
 
 import re
+import time
 import tomllib
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import redis
 from django.db import OperationalError, connection, transaction
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 from structlog.testing import capture_logs
 
 from config import ROOT
+from config.local.processes import commands
+from config.monitoring import presence
 from config.monitoring.exposition import Metric, Sample, exposition
 from config.monitoring.release import version
+from engage.calls.call import Call
 from engage.models import Workspace
-from engage.redis.metric_counters import REQUESTS, metric_counters
+from engage.redis.availability import redis_key
+from engage.redis.metric_counters import REQUESTS, WORKSPACE_REFUSALS, metric_counters
+from journeys.counts.counting import NO_REVISION, fold, write_counts
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, SteeredHost, WebhookDelivery, WebhookHost
 from tests.journeys.walking.stories import enter
@@ -36,7 +45,7 @@ _SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\} (\S+)')
 def _nothing_was_counted(settings: Any) -> None:
     metric_counters.send()  # what the tests before this one counted
     with redis.Redis.from_url(settings.REDIS_URL) as client:
-        client.delete("engage:metric_counters")
+        client.delete("engage:metric_counters", f"engage:{WORKSPACE_REFUSALS}:{timezone.now().date().isoformat()}")
 
 
 def scrape(**headers: str) -> Answer:
@@ -61,7 +70,7 @@ def samples() -> dict[str, float]:
 
 def test_what_took_longer_than_every_bucket_is_counted_too() -> None:
     metric_counters.observe(REQUESTS, "GET", "slow", "200", seconds=60)
-    found, labels = samples(), 'method="GET",route="slow",status="200"'
+    found, labels = samples(), 'method="GET",route="slow",status="2xx"'
     assert found[f'engage_http_request_seconds_bucket{{{labels},le="10"}}'] == 0
     assert found[f'engage_http_request_seconds_bucket{{{labels},le="+Inf"}}'] == 1
     assert found[f"engage_http_request_seconds_count{{{labels}}}"] == 1
@@ -155,7 +164,8 @@ def test_what_is_held_is_told_apart_by_who_holds_it(acme: Workspace, rival: Work
 
 def test_nothing_waits() -> None:
     found = samples()
-    waiting = {name: value for name, value in found.items() if not name.startswith(("engage_http", "engage_build"))}
+    others = ("engage_http", "engage_build", "engage_process", "engage_database", "engage_oldest")
+    waiting = {name: value for name, value in found.items() if not name.startswith(others)}
     assert set(waiting.values()) == {0, 1}
     assert {name for name, value in waiting.items() if value} == {"engage_postgresql_up", "engage_redis_up"}
 
@@ -170,9 +180,9 @@ def test_a_wait_that_is_ahead_is_not_late(acme: Workspace) -> None:
     assert (found["engage_webhooks_waiting"], found["engage_webhooks_late_seconds"]) == (1, 0)
 
 
-def test_a_scrape_costs_four_statements_whatever_waits(acme: Workspace, django_assert_num_queries: Any) -> None:
+def test_a_scrape_costs_five_statements_whatever_waits(acme: Workspace, django_assert_num_queries: Any) -> None:
     one_of_everything(acme)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         scrape()
 
 
@@ -234,15 +244,108 @@ def test_request_times_by_route_method_and_status(server: ServerClient, acme: Wo
         server.get(f"/api/v1/journeys/{acme.id}/jobs/{job}")
     Client().generic("BREW", "/coffee")
     found = samples()
-    labels = 'method="GET",route="api/v1/journeys/<str:workspace_id>/jobs/<str:job_id>",status="404"'
+    labels = 'method="GET",route="api/v1/journeys/<str:workspace_id>/jobs/<str:job_id>",status="4xx"'
     assert found[f"engage_http_request_seconds_count{{{labels}}}"] == 2
     assert found[f'engage_http_request_seconds_bucket{{{labels},le="+Inf"}}'] == 2
     assert 0 < found[f"engage_http_request_seconds_sum{{{labels}}}"] < 60
-    assert found['engage_http_request_seconds_count{method="other",route="none",status="404"}'] == 1
+    assert found['engage_http_request_seconds_count{method="other",route="none",status="4xx"}'] == 1
     opening = f'engage_http_request_seconds_bucket{{{labels},le="'
     buckets = {name.removeprefix(opening)[:-2]: value for name, value in found.items() if name.startswith(opening)}
     assert " ".join(buckets) == "0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf"
     assert list(buckets.values()) == sorted(buckets.values())
+
+
+def test_waits_from_the_call_to_the_decision_and_from_being_due_to_the_first_attempt(
+    server: ServerClient, acme: Workspace, journey: Journey
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    CustomerFactory.create(workspace=acme, external_id="bob")
+    data(trigger(server, journey, {"external_ids": ["ada", "bob"]}))
+    EnrollmentJob.objects.update(queued_ms=F("queued_ms") - 20_000)
+    data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    with running() as receiver:
+        for status in (200, 503):
+            standing(acme, receiver.url(f"/status/{status}"))
+        for _ in range(2):  # a second attempt is not the first
+            WebhookDelivery.objects.filter(state="waiting").update(due_at=timezone.now() - timedelta(seconds=20))
+            send()
+    found = samples()
+    for name, number, late in (
+        ('engage_decision_wait_seconds_{part}{{lane="bulk"{more}}}', 2, 2),
+        ('engage_decision_wait_seconds_{part}{{lane="single"{more}}}', 1, 0),
+        ("engage_webhook_first_attempt_wait_seconds_{part}{braces}", 2, 2),
+    ):
+
+        def value(part: str, le: str = "", name: str = name) -> float:
+            alone = f'{{le="{le}"}}' if le else ""
+            return found[name.format(part=part, more=f',le="{le}"' if le else "", braces=alone)]
+
+        assert value("count") == value("bucket", "+Inf") == number
+        assert value("bucket", "10") == number - late
+        assert late * 20 <= value("sum") < late * 20 + 30
+
+
+def test_refusals_by_code_and_by_workspace(server: ServerClient, acme: Workspace, rival: Workspace) -> None:
+    assert samples()['engage_refusals_total{code="job_not_found"}'] == 0
+    for _ in range(2):
+        server.get(f"/api/v1/journeys/{acme.id}/jobs/none")
+    ServerClient(ApiKeyFactory.create(workspace=rival)).get(f"/api/v1/journeys/{rival.id}/jobs/none")
+    Client().get(f"/api/v1/journeys/{acme.id}/jobs/none")  # no key: a caller's word is no workspace
+    found = samples()
+    assert (
+        found['engage_refusals_total{code="job_not_found"}'],
+        found['engage_refusals_total{code="unauthorized"}'],
+    ) == (3, 1)
+    by_workspace = {name: value for name, value in found.items() if name.startswith("engage_workspace_refusals_total")}
+    assert by_workspace == {
+        f'engage_workspace_refusals_total{{workspace="{workspace.id}",code="job_not_found"}}': number
+        for workspace, number in ((acme, 2), (rival, 1))
+    }
+
+
+def test_events_that_start_nothing_by_reason_once_their_counts_are_folded(acme: Workspace, journey: Journey) -> None:
+    write_counts(Counter({(acme.id, journey.id, NO_REVISION, "event", "where_not_met", ""): 2}))
+    assert (fold(), fold()) == (1, 0)
+    assert samples()['engage_events_missed_total{reason="where_not_met"}'] == 2
+
+
+def test_each_kind_of_process_is_seen(settings: Any) -> None:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.set(redis_key("engage:seen:walk"), "", px=86_400_000 - 90_000)
+        client.delete(redis_key("engage:seen:bulk"))
+        presence.say(presence.kinds_of({"single", "sweep"}))
+        found = samples()
+    seen = {kind: found[f'engage_process_seen_seconds{{process="{kind}"}}'] for kind in presence.PROCESSES}
+    assert (0 <= seen["worker"] < 10, 90 <= seen["walk"] < 100, seen["bulk"]) == (True, True, 86_400)
+    assert set(presence.PROCESSES) == set(commands(ROOT / "Procfile"))
+
+
+def test_a_transaction_that_is_open_and_the_size_of_the_database() -> None:
+    with psycopg.connect(**connection.get_connection_params()) as other:
+        other.execute("SELECT 1")
+        time.sleep(0.2)
+        found = samples()
+    assert found["engage_oldest_transaction_seconds"] >= 0.2
+    assert found["engage_database_bytes"] > 1_000_000
+
+
+def test_a_thousand_workspaces_make_fewer_than_5000_series(settings: Any) -> None:
+    """Whatever they and strangers send: each call answered in each way, and refused for each reason."""
+    codes = [name.partition('"')[2].partition('"')[0] for name in samples() if name.startswith("engage_refusals_total")]
+    today = timezone.now().date().isoformat()
+    for call in Call.all():
+        for method, status in (
+            *((call.method, s) for s in (200, 202, 400, 401, 404, 409, 429, 503)),
+            ("PATCH", 405),
+            ("PUT", 405),
+        ):
+            metric_counters.observe(REQUESTS, method, f"api/v1/{call.path}", str(status), seconds=0.1)
+    for page in range(300):
+        metric_counters.observe(REQUESTS, "GET", f"admin/{page}/", "200", seconds=0.1)
+    for workspace in range(1000):
+        metric_counters.count(WORKSPACE_REFUSALS, today, f"{workspace:024}", codes[workspace % len(codes)])
+    assert len(samples()) < 5000
 
 
 # When a server is away -----------------------------------------------------------------------------------------------

@@ -1,0 +1,59 @@
+"""The rules for Prometheus and the boards for Grafana use metrics that are there, and each alert says what to do."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from django.test import Client
+
+from config import ROOT
+from tests.support.cases import each
+
+pytestmark = pytest.mark.django_db
+FOLDER = ROOT / "monitoring"
+BOARDS = sorted((FOLDER / "boards").glob("*.json"))
+RULES = (FOLDER / "rules.yml").read_text()
+_METRIC = re.compile(r"\b(?:engage|node)_[a-z0-9_]+")
+_OF_NODE_EXPORTER = {"node_filesystem_avail_bytes", "node_filesystem_size_bytes"}
+
+
+def known() -> set[str]:
+    """Every name that a query may use."""
+    names = set(_OF_NODE_EXPORTER)
+    for name, kind in re.findall(r"^# TYPE (\w+) (\w+)$", Client().get("/metrics").content.decode(), re.MULTILINE):
+        names |= {f"{name}_{part}" for part in ("bucket", "sum", "count")} if kind == "histogram" else {name}
+    return names
+
+
+def test_rules_and_boards_use_metrics_that_are_there() -> None:
+    there = known()
+    expressions = re.findall(r"^ +expr: (.*)$", RULES, re.MULTILINE)
+    for board in map(json.loads, (path.read_text() for path in BOARDS)):
+        queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+        expressions += queries + [variable["query"] for variable in board["templating"]["list"]]
+        assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+    used = {name for expression in expressions for name in _METRIC.findall(expression)}
+    assert used - there == set()
+    unseen = {name.removesuffix("_sum").removesuffix("_bucket").removesuffix("_count") for name in there - used}
+    assert {name for name in unseen if not any(one.startswith(name) for one in used)} == set()
+
+
+def test_each_alert_has_its_place_in_the_docs_and_is_tried() -> None:
+    alerts = re.findall(r"^ +- alert: (\w+)$", RULES, re.MULTILINE)
+    assert len(set(alerts)) == len(alerts)
+    page = (ROOT / "docs" / "alerts.md").read_text()
+    assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == alerts
+    runbooks = [f"docs/alerts.md#{alert.lower()}" for alert in alerts]
+    assert re.findall(r"^ +runbook: (\S+)$", RULES, re.MULTILINE) == runbooks
+    tried = set(re.findall(r'alertname="(\w+)"', (FOLDER / "rules_test.yml").read_text()))
+    assert tried == set(alerts)
+
+
+@each("arguments", [["check", "rules", "rules.yml"], ["test", "rules", "rules_test.yml"]])
+def test_promtool_takes_the_rules(arguments: list[str]) -> None:
+    if shutil.which("promtool") is None:
+        pytest.skip("promtool is not installed (Debian's package prometheus)")
+    told = subprocess.run(["promtool", *arguments], cwd=FOLDER, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
