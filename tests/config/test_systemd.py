@@ -1,6 +1,10 @@
 """The units of systemd run what the Procfile says."""
 
 import re
+import shutil
+import subprocess
+
+import pytest
 
 from config import ROOT
 from config.local.processes import commands
@@ -13,6 +17,8 @@ PROCESSES = commands(ROOT / "Procfile")
 def test_each_process_has_its_unit() -> None:
     assert {unit.name for unit in UNITS.iterdir()} == {
         "engage.target",
+        "engage-prune.service",
+        "engage-prune.timer",
         *(f"engage-{name}.service" for name in PROCESSES),
     }
 
@@ -31,3 +37,24 @@ def test_a_unit_starts_its_process_with_the_same_defaults(name: str) -> None:
 def test_it_is_started_again_however_often_it_ends(name: str) -> None:
     lines = (UNITS / f"engage-{name}.service").read_text().splitlines()
     assert {"Restart=always", "StartLimitIntervalSec=0", "KillMode=mixed", "PartOf=engage.target"} <= set(lines)
+    # What does not hold is said before the first call, in the words of the check.
+    start = [line for line in lines if line.startswith("ExecStart")]
+    assert start[0] == "ExecStartPre=/opt/engage/.venv/bin/python manage.py check"
+
+
+def test_they_may_do_little_and_alike() -> None:
+    """What a unit may do: `systemd-analyze security` gives it less than 4 of 10, where that is installed."""
+    units = sorted(UNITS.glob("*.service"))
+    assert len({unit.read_text().partition("NoNewPrivileges=")[2].partition("\n\n")[0].strip() for unit in units}) == 1
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    asked = ["systemd-analyze", "security", "--offline=true", "--threshold=39", *map(str, units)]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_pruning_has_a_timer_and_takes_the_settings_of_all() -> None:
+    lines = (UNITS / "engage-prune.service").read_text().splitlines()
+    assert {"Type=oneshot", "EnvironmentFile=/etc/engage.env", "User=engage"} <= set(lines)
+    assert "ExecStart=/opt/engage/.venv/bin/python manage.py prune" in lines
+    assert "OnCalendar=" in (UNITS / "engage-prune.timer").read_text()
