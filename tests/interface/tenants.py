@@ -1,6 +1,6 @@
 """Two tenants with one of everything, and every call of a server."""
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ from django.db import connection
 import config.urls  # noqa: F401 (so that all calls are known)
 from customers.models import Customer, Segment
 from engage.calls.call import Call
-from engage.json.fields import snake_case
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.support.calls import data, let_workers_decide, trigger
@@ -36,13 +35,13 @@ class Tenant:
 
     def ids(self) -> dict[str, str]:
         return {
-            "workspace_id": self.workspace.id,
-            "customer_id": self.customer.id,
-            "segment_id": self.segment.id,
-            "journey_id": self.journey.id,
-            "trigger_id": self.trigger_id,
-            "job_id": self.job_id,
-            "enrollment_id": self.enrollment_id,
+            "workspaceId": self.workspace.id,
+            "customerId": self.customer.id,
+            "segmentId": self.segment.id,
+            "journeyId": self.journey.id,
+            "triggerId": self.trigger_id,
+            "jobId": self.job_id,
+            "enrollmentId": self.enrollment_id,
         }
 
 
@@ -60,19 +59,18 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     return Tenant(workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"], enrollment.id)
 
 
-# Every call of a server about a workspace, with the first example of its body.
-CALLS: dict[tuple[str, str], Any] = {
-    (call.method, re.sub(r"\{\w+\}", lambda name: snake_case(name[0]), call.path)): next(
-        iter(call.requests.values()), None
-    )
-    for call in Call.all()
-    if call.signature.is_of_server and call.is_of_workspace
-}
+# Every call of a server about a workspace.
+CALLS = [call for call in Call.all() if call.signature.is_of_server and call.is_of_workspace]
 
 
-def address(method: str, path: str, ids: dict[str, str]) -> str:
-    query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
-    return f"/api/v1/{path.format(key='sale', **ids)}{query}"
+def body_of(call: Call) -> Any:
+    """The first example of its body."""
+    return next(iter(call.requests.values()), None)
+
+
+def path_of(call: Call, ids: Mapping[str, str]) -> str:
+    query = "?external_id=ada" if call.operation_id == "findCustomer" else ""
+    return f"/api/v1/{call.path.format(key='sale', **ids)}{query}"
 
 
 def everything_of(workspace: Workspace) -> dict[str, Any]:

@@ -210,16 +210,3 @@ def test_a_page_costs_three_statements(server: ServerClient, ada: Customer, jour
             read(server, ada, "?limit=100")
         counts.append(len(queries))
     assert counts == [3, 3]  # the key, the customer, the page
-
-
-def test_a_customer_who_does_not_exist_or_is_foreign_is_not_found(
-    server: ServerClient, rival: Workspace, rival_server: ServerClient, ada: Customer, journey: Journey
-) -> None:
-    data(trigger(server, journey, {"external_id": "ada"}))
-    for customer_id in ("nope", "f" * 24):
-        answer = server.get(customers_path(ada.workspace, customer_id, "journeys"))
-        refused(answer, status=404, error="Customer not found")
-    answer = rival_server.get(customers_path(rival, ada.id, "journeys"))
-    refused(answer, status=404, error="Customer not found")
-    answer = rival_server.get(customers_path(ada.workspace, ada.id, "journeys"))
-    refused(answer, status=404, error="Workspace not found")

@@ -197,12 +197,6 @@ def test_the_person_of_another_workspace_stays_whole(
     assert [found["payload"] for found in Trigger.objects.values("payload")] == [{"name": ADA}] * 2
 
 
-@pytest.mark.parametrize("customer_id", ["0" * 24, "not-an-id"])
-def test_nobody_can_be_erased_who_is_not_there(acme: Workspace, server: ServerClient, customer_id: str) -> None:
-    message = refused(server.delete(customers_path(acme, customer_id)), status=404, error="Customer not found")
-    assert message == "This workspace has no customer with this customerId."
-
-
 def test_erasing_costs_the_same_whatever_there_is(
     acme: Workspace, server: ServerClient, journey: Journey, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:

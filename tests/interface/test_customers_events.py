@@ -303,18 +303,6 @@ def test_a_thousand_events_cost_as_many_statements_as_one(acme: Workspace, serve
 # Who may, and whose --------------------------------------------------------------------------------------------------
 
 
-def test_another_workspace_s_customers_are_unknown(
-    acme: Workspace, server: ServerClient, rival: Workspace, rival_server: ServerClient
-) -> None:
-    theirs = CustomerFactory.create(workspace=rival, external_id="ada")
-    event = {"customerId": theirs.id, "eventName": "seen"}
-    refused_without_a_trace(report(server, acme, event), status=404, error="Customer not found")
-    named = {"external_id": "ada", "eventName": "seen"}
-    assert data(report(server, acme, {"events": [event, named]}))["failed"] == 2
-    refused_without_a_trace(report(server, rival, named), status=404, error="Workspace not found")
-    assert data(report(rival_server, rival, event))["customerId"] == theirs.id
-
-
 @pytest.mark.parametrize(
     ("limits", "allowed"), [({"rate_limit": "1/d"}, 10), ({"rate_limit": "9/d", "events_rate_limit": "2/d"}, 2)]
 )

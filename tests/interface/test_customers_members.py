@@ -72,13 +72,6 @@ def test_unknown_ids_are_skipped_and_told_once_in_their_order(server: ServerClie
     assert _members(segment) == {"ada", "bob"}
 
 
-def test_a_customer_of_another_workspace_is_unknown(server: ServerClient, segment: Segment, rival: Workspace) -> None:
-    CustomerFactory.create(workspace=rival, external_id="theirs")
-    answer = data(_change(server, segment, {"add": ["theirs"]}), status=200)
-    assert answer == {"added": 0, "removed": 0, "unknown": ["theirs"]}
-    assert _members(segment) == {"ada"}
-
-
 def test_a_namesake_of_another_workspace_stays_where_they_are(
     server: ServerClient, segment: Segment, rival: Workspace
 ) -> None:
@@ -118,22 +111,6 @@ def test_more_than_1000_are_refused_whole(server: ServerClient, segment: Segment
 )
 def test_a_list_of_another_type_is_refused(server: ServerClient, segment: Segment, body: Any, message: str) -> None:
     assert refused(_change(server, segment, body), status=400, error="Invalid request") == message
-    assert _members(segment) == {"ada"}
-
-
-@pytest.mark.parametrize("segment_id", ["0" * 24, "not-an-id"])
-def test_an_unknown_segment_is_not_found(acme: Workspace, server: ServerClient, segment_id: str) -> None:
-    answer = server.post(customers_path(acme, "segments", segment_id, "members"), {"add": ["ada"]})
-    message = refused(answer, status=404, error="Segment not found")
-    assert message == "This workspace has no such segment."
-    assert answer.json()["code"] == "segment_not_found"
-
-
-def test_a_segment_of_another_workspace_is_not_found(
-    rival: Workspace, rival_server: ServerClient, segment: Segment
-) -> None:
-    path = customers_path(rival, "segments", segment.id, "members")
-    refused(rival_server.post(path, {"remove": ["ada"]}), status=404, error="Segment not found")
     assert _members(segment) == {"ada"}
 
 

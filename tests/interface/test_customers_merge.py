@@ -122,13 +122,6 @@ def test_the_id_of_whoever_was_merged_last_leads_on(
         assert data(server.get(named), status=200)["customerId"] == bob.id
 
 
-def test_who_is_not_there_is_not_found(acme: Workspace, server: ServerClient, anonymous: Customer) -> None:
-    nobody = {"customerId": "0" * 24}
-    for body in ({"anonymous": nobody}, {"into": nobody}, {"into": {"external_id": "bob"}}):
-        refused(merge(server, acme, **body), status=404, error="Customer not found")
-    assert Customer.objects.count() == 2
-
-
 def test_two_with_other_identifiers_are_never_merged(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     CustomerFactory.create(workspace=acme, user_id="anon-1", external_id="bob")
     refused(merge(server, acme), status=409, error="Identifier conflict")

@@ -317,15 +317,6 @@ def test_a_customer_id_that_nobody_has_is_not_found_also_where_another_identifie
     assert _stored(acme) == before
 
 
-def test_a_customer_of_another_workspace_is_not_found(
-    rival: Workspace, rival_server: ServerClient, ada: Customer
-) -> None:
-    answer = rival_server.put(customers_path(rival), {"customerId": ada.id, "attributes": {"plan": "stolen"}})
-    refused(answer, status=404, error="Customer not found")
-    ada.refresh_from_db()
-    assert ada.attributes == {"plan": "free", "age": 36}
-
-
 # Refusals ------------------------------------------------------------------------------------------------------------
 
 

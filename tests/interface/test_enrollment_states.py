@@ -13,7 +13,7 @@ from engage.json.instants import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.webhooks.client import Limits
-from tests.journeys.walking.stories import enter, out_of_reach, walked
+from tests.journeys.walking.stories import enter, walked
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import data, let_workers_walk, refused
 from tests.support.cases import each
@@ -349,10 +349,3 @@ def test_a_page_costs_as_many_statements_whatever_is_on_it(server: ServerClient,
 
 
 # Whose ---------------------------------------------------------------------------------------------------------------
-
-
-def test_an_enrollment_that_does_not_exist_or_is_foreign_is_not_found(
-    server: ServerClient, rival_server: ServerClient, rival: Workspace, waiting: Enrollment
-) -> None:
-    for client, path in out_of_reach(waiting, own=server, of_rival=rival_server, rival=rival):
-        refused(client.get(path), status=404, error="Enrollment not found")

@@ -1,18 +1,26 @@
 """Workspaces isolate everything: every endpoint is crossed with every foreign id, and nothing is seen or changed."""
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import NoneType
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from customers.models import Segment
+from engage.calls.call import Call
+from engage.calls.queries import DryRun
 from engage.http.views import FOREIGN_WORKSPACE
+from engage.json.fields import snake_case
 from engage.models import Workspace
-from tests.interface.tenants import CALLS, Tenant, address, everything_of, tenant
-from tests.support.calls import data, trigger
-from tests.support.clients import Answer, SdkClient, ServerClient
+from journeys.models import Journey
+from tests.interface.tenants import CALLS, Tenant, body_of, everything_of, path_of, tenant
+from tests.support.calls import data
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, SegmentFactory
 from tests.support.tables import taken_back
 
 
@@ -27,7 +35,6 @@ def them(rival: Workspace, rival_server: ServerClient) -> Tenant:
 
 
 ID = re.compile(r"[0-9a-f]{24,32}|\d{10,}|\d{4}-\d\d-[\dT:.]+Z")
-NAMED = re.compile(r"\{(\w+)\}")
 
 # Every call of an SDK, for the identifiers of somebody.
 SDK_CALLS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
@@ -40,99 +47,145 @@ SDK_CALLS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
 }
 
 
-def is_refused(answer: Answer) -> bool:
-    return answer.status_code == 404 and answer.json()["success"] is False
+# What nobody has, also as a key, and in the form of a job's id.
+NOBODYS = ("f" * 24, "nobodys-key", "not an id", "%00", "a" * 2000, f"enroll-{'a' * 24}-{'b' * 24}-1")
 
 
-def as_said(answer: Answer) -> str:
-    """The answer without what differs from call to call."""
-    return ID.sub("", str(answer.json()))
+MISSING = {
+    "customerId": {"This workspace has no customer with this customerId."},
+    "segmentId": {"This workspace has no such segment."},
+    "journeyId": {"There is no journey * in this workspace.", "The journey * is not found or not active."},
+    "triggerId": {"There is no trigger * in this workspace."},
+    "jobId": {"There is no job * in this workspace."},
+    "enrollmentId": {"There is no enrollment * in this workspace."},
+}
 
 
-def test_every_foreign_id_in_a_path_is_not_found_and_changes_nothing(
+def answers(us: Tenant, call: Call, ids: Mapping[str, str], asked: str) -> list[Any]:
+    """To each example of its body, also as a dry run; without the id that was asked for."""
+    found = []
+    path = path_of(call, ids)
+    rehearsed = [f"{path}?dryRun=true"] if issubclass(call.signature.query or NoneType, DryRun) else []
+    for address in (path, *rehearsed):
+        for body in call.requests.values() or [None]:
+            answer = us.server.call(call.method, address, body)
+            told = answer.json()
+            told["message"] = told["message"].replace(repr(unquote(asked)[:100]), "*")
+            found.append((answer.status_code, told | {"requestId": "*"}))
+    return found
+
+
+def test_every_foreign_id_in_a_path_is_answered_like_one_that_nobody_has_and_changes_nothing(
     us: Tenant, them: Tenant, subtests: pytest.Subtests
 ) -> None:
+    Journey.objects.filter(id=them.journey.id).update(key="only-theirs")
+    Segment.objects.filter(id=them.segment.id).update(key="only-theirs")
     ours, theirs = us.ids(), them.ids()
     before = everything_of(us.workspace), everything_of(them.workspace)
-    for (method, path), body in CALLS.items():
-        with subtests.test(call=f"{method} {path}"), taken_back():
-            names = [name for name in ours if f"{{{name}}}" in path]
-            crossings = [{**ours, name: theirs[name]} for name in names] + [theirs]
-            for ids in crossings:
-                answer = us.server.call(method, address(method, path, ids), body)
-                assert is_refused(answer), (ids, answer)
-            assert (everything_of(us.workspace), everything_of(them.workspace)) == before
-
-
-def test_a_foreign_workspace_looks_like_a_missing_one(us: Tenant, them: Tenant, subtests: pytest.Subtests) -> None:
-    def answer(method: str, path: str, workspace_id: str, body: Any) -> Any:
-        asked = address(method, path, {**us.ids(), "workspace_id": workspace_id})
-        return us.server.call(method, asked, body).json() | {"requestId": ""}
-
-    for (method, path), body in CALLS.items():
-        with subtests.test(call=f"{method} {path}"), taken_back():
-            own, foreign, *missing = (
-                answer(method, path, workspace_id, body)
-                for workspace_id in (us.workspace.id, them.workspace.id, "f" * 24, "not-an-id")
-            )
-            assert FOREIGN_WORKSPACE not in str(own)
-            assert foreign["message"].endswith(f" {FOREIGN_WORKSPACE}")
-            if path.startswith("customers/"):
-                assert (foreign["error"], foreign["code"]) == ("Workspace not found", "workspace_not_found")
-            assert missing == [foreign] * 2
-
-
-def test_a_key_stands_wherever_its_id_may(us: Tenant, subtests: pytest.Subtests) -> None:
-    keys = {"workspace_id": us.workspace.key, "journey_id": us.journey.key, "segment_id": us.segment.key}
-    for (method, path), body in CALLS.items():
-        with subtests.test(call=f"{method} {path}"):
-            answers = []
-            for ids in (us.ids(), us.ids() | keys):
-                with taken_back():
-                    answers.append(us.server.call(method, address(method, path, ids), body))
-            by_id, by_key = answers
-            assert by_key.status_code == by_id.status_code
-            assert as_said(by_key) == as_said(by_id)
-
-
-def test_a_foreign_key_is_as_unknown_as_any(us: Tenant, them: Tenant, subtests: pytest.Subtests) -> None:
-    for thing in (them.journey, them.segment):
-        type(thing).objects.filter(id=thing.id).update(key="only-theirs")
-    before = everything_of(us.workspace), everything_of(them.workspace)
-    for (method, path), body in CALLS.items():
-        for name in {"workspace_id", "journey_id", "segment_id"} & set(NAMED.findall(path)):
-            with subtests.test(call=f"{method} {path}", name=name), taken_back():
-                theirs = them.workspace.key if name == "workspace_id" else "only-theirs"
-                foreign, unknown = (
-                    us.server.call(method, address(method, path, {**us.ids(), name: key}), body)
-                    for key in (theirs, "nobodys")
-                )
-                assert is_refused(foreign), foreign
-                assert as_said(foreign).replace(theirs, "nobodys") == as_said(unknown)
+    for call in CALLS:
+        for name in [name for name in ours if name != "workspaceId" and f"{{{name}}}" in call.path]:
+            with subtests.test(call=call.operation_id, name=name), taken_back():
+                asked = (theirs[name], "only-theirs", *NOBODYS)
+                foreign, *others = (answers(us, call, {**ours, name: id_}, id_) for id_ in asked)
+                thing = name.removesuffix("Id").capitalize()
+                assert {(status, told["error"]) for status, told in foreign} == {(404, f"{thing} not found")}
+                assert {told["message"] for _, told in foreign} <= MISSING[name]
+                for id_, told in zip(asked[1:], others, strict=True):
+                    assert told == foreign, id_
                 assert (everything_of(us.workspace), everything_of(them.workspace)) == before
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        (lambda them: {"segment_ids": [Segment.objects.create(workspace=them.workspace, key="theirs").key]}, 400),
-        (lambda them: {"customerId": them.customer.id}, 404),
-        (lambda them: {"segment_ids": [them.segment.id]}, 400),
-        (lambda them: {"external_ids": ["ada"], "segment_ids": [them.segment.id]}, 400),
+# Whom or what a query or a body names, in the place of the star.
+NAMED: dict[str, list[tuple[str, Any]]] = {
+    "customerId": [
+        ("PUT customers/{workspaceId}", {"customerId": "*", "email": "x@example.com"}),
+        ("PUT customers/{workspaceId}/batch", {"customers": [{"customerId": "*", "attributes": {"plan": "stolen"}}]}),
+        ("POST customers/{workspaceId}/merge", {"anonymous": {"customerId": "*"}, "into": {"external_id": "ada"}}),
+        ("POST customers/{workspaceId}/merge", {"anonymous": {"userId": "anon-1"}, "into": {"customerId": "*"}}),
+        ("POST customers/{workspaceId}/events", {"customerId": "*", "eventName": "seen"}),
+        ("POST customers/{workspaceId}/events", {"events": [{"customerId": "*", "eventName": "seen"}]}),
+        ("POST journeys/{workspaceId}/{journeyId}/trigger", {"customerId": "*"}),
     ],
-)
-def test_every_foreign_id_in_a_trigger_s_body_is_refused(us: Tenant, them: Tenant, body: Any, status: int) -> None:
-    sent = body(them)
+    "external_id": [
+        ("GET customers/{workspaceId}?external_id=*", None),
+        ("POST customers/{workspaceId}/merge", {"anonymous": {"userId": "anon-1"}, "into": {"external_id": "*"}}),
+        ("POST customers/{workspaceId}/events", {"external_id": "*", "eventName": "seen"}),
+        ("POST customers/{workspaceId}/segments/{segmentId}/members", {"add": ["*"]}),
+        ("POST customers/{workspaceId}/segments/{segmentId}/members", {"remove": ["*"]}),
+        ("POST journeys/{workspaceId}/{journeyId}/trigger", {"external_id": "*"}),
+    ],
+    "email": [
+        ("GET customers/{workspaceId}?email=*", None),
+        ("POST journeys/{workspaceId}/{journeyId}/trigger", {"email": "*"}),
+    ],
+    "segmentId": [
+        ("POST journeys/{workspaceId}/{journeyId}/trigger", {"segment_ids": ["*"]}),
+        ("POST journeys/{workspaceId}/{journeyId}/trigger", {"external_ids": ["ada"], "segment_ids": ["*"]}),
+    ],
+}
+
+
+def test_what_is_named_of_others_is_answered_like_what_nobody_has_and_changes_nothing(
+    us: Tenant, them: Tenant, subtests: pytest.Subtests
+) -> None:
+    CustomerFactory.create(workspace=us.workspace, user_id="anon-1")
+    theirs = CustomerFactory.create(workspace=them.workspace, external_id="theirs", email="theirs@example.com")
+    SegmentFactory.create(workspace=them.workspace, members=[theirs])
+    known = {
+        "customerId": (theirs.id, "f" * 24),
+        "external_id": ("theirs", "nobody"),
+        "email": ("theirs@example.com", "nobody@example.com"),
+        "segmentId": (them.segment.id, "f" * 24),
+    }
     before = everything_of(us.workspace), everything_of(them.workspace)
-    assert trigger(us.server, us.journey, sent).status_code == status
-    assert (everything_of(us.workspace), everything_of(them.workspace)) == before
+    for name, calls in NAMED.items():
+        for call, body in calls:
+            told = []
+            for value in known[name]:
+                method, _, path = call.replace("*", value).format(**us.ids()).partition(" ")
+                sent = json.dumps(body).replace("*", value)
+                answer = us.server.call(method, f"/api/v1/{path}", None if body is None else json.loads(sent))
+                assert (everything_of(us.workspace), everything_of(them.workspace)) == before, (call, body)
+                masked = answer.content.decode().replace(value, "*")
+                told.append((answer.status_code, json.loads(masked) | {"requestId": "*"}))
+            with subtests.test(call=call, body=body):
+                assert told[0][0] < 500
+                assert told[0] == told[1]
 
 
-def test_a_foreign_customer_id_in_a_put_is_not_found(us: Tenant, them: Tenant) -> None:
-    before = everything_of(them.workspace)
-    answer = us.server.put(f"/api/v1/customers/{us.workspace.id}", {"customerId": them.customer.id, "email": "x@y.zz"})
-    assert is_refused(answer)
-    assert everything_of(them.workspace) == before
+def test_a_foreign_workspace_is_answered_like_a_missing_one_and_nothing_changes(
+    us: Tenant, them: Tenant, subtests: pytest.Subtests
+) -> None:
+    def told(call: Call, ids: Mapping[str, str]) -> Any:
+        answer = us.server.call(call.method, path_of(call, ids), body_of(call))
+        return answer.status_code, answer.json() | {"requestId": "*"}
+
+    before = everything_of(us.workspace), everything_of(them.workspace)
+    for call in CALLS:
+        with subtests.test(call=call.operation_id), taken_back():
+            for ids in (us.ids(), them.ids()):
+                foreign, *nobodys = (
+                    told(call, {**ids, "workspaceId": id_})
+                    for id_ in (them.workspace.id, them.workspace.key, *NOBODYS[:2])
+                )
+                assert foreign[0] == 404
+                assert foreign[1]["message"].endswith(f" {FOREIGN_WORKSPACE}")
+                assert nobodys == [foreign] * 3
+                assert foreign[1]["error"] == (call.missing("…").error if call.missing else "Workspace not found")
+            assert (everything_of(us.workspace), everything_of(them.workspace)) == before
+            assert FOREIGN_WORKSPACE not in str(told(call, us.ids()))
+
+
+def test_a_key_stands_wherever_its_id_may(us: Tenant, subtests: pytest.Subtests) -> None:
+    keys = {"workspaceId": us.workspace.key, "journeyId": us.journey.key, "segmentId": us.segment.key}
+    for call in CALLS:
+        with subtests.test(call=call.operation_id):
+            found = []
+            for ids in (us.ids(), us.ids() | keys):
+                with taken_back():
+                    answer = us.server.call(call.method, path_of(call, ids), body_of(call))
+                    found.append((answer.status_code, ID.sub("", str(answer.json()))))
+            assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("path", SDK_CALLS)
@@ -163,8 +216,9 @@ def _calls(patterns: list[Any], prefix: str = "") -> set[tuple[str, str]]:
 
 def test_no_call_is_left_out() -> None:
     calls = {(method, path.removeprefix("api/v1/")) for method, path in _calls(get_resolver().url_patterns)}
+    known = {(call.method, re.sub(r"\{\w+\}", lambda name: snake_case(name[0]), call.path)) for call in CALLS}
     of_others = {
         (method, path) for method, path in calls if path.startswith(("sdk/", "schema", "docs")) or path == "me"
     }
-    assert calls - of_others == set(CALLS)
+    assert calls - of_others == known
     assert {path for _, path in of_others if path.startswith("sdk/")} == set(SDK_CALLS)

@@ -4,7 +4,6 @@ import pytest
 from django.db import transaction
 
 from customers.models import Customer
-from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.support.calls import data, job_of, let_workers_decide, refused, trigger
 from tests.support.clients import Answer, ServerClient
@@ -101,19 +100,3 @@ def test_the_queued_job_of_an_erased_customer_can_be_cancelled(server: ServerCli
     assert data(cancel(server, journey, queued["jobId"]), status=200)["status"] == "cancelled"
     let_workers_decide()
     assert job_of(server, journey.workspace_id, queued["jobId"])["result"] == "cancelled"
-
-
-def test_a_job_that_does_not_exist_or_is_foreign_is_not_found(
-    server: ServerClient, rival_server: ServerClient, rival: Workspace, journey: Journey
-) -> None:
-    queued = data(trigger(server, journey, {"external_id": "ada"}))
-    for client, workspace_id, job_id in [
-        (server, journey.workspace_id, "nope"),
-        (server, journey.workspace_id, f"enroll-{'a' * 24}-{'b' * 24}-1"),
-        (server, journey.workspace_id, queued["jobId"] + "0"),
-        (rival_server, rival.id, queued["jobId"]),
-        (rival_server, journey.workspace_id, queued["jobId"]),
-    ]:
-        answer = client.delete(f"/api/v1/journeys/{workspace_id}/jobs/{job_id}")
-        refused(answer, status=404, error="Job not found")
-    assert EnrollmentJob.objects.get().status == "queued"

@@ -7,9 +7,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
-from engage.models import Workspace
 from journeys.models import Enrollment, Journey
-from tests.support.calls import data, job_of, let_workers_decide, refused, trigger
+from tests.support.calls import data, job_of, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 
 pytestmark = pytest.mark.usefixtures("cast")
@@ -92,25 +91,6 @@ def test_a_trigger_counts_its_jobs_by_status_and_result(server: ServerClient, jo
     after = data(server.get(path), status=200)
     assert (after["queued"], after["decided"], after["failed"]) == (0, 3, 0)
     assert after["results"] == {"already_enrolled": 1, "enrolled": 2}
-
-
-@pytest.mark.parametrize("kind", ["jobs", "triggers"])
-def test_what_does_not_exist_or_is_foreign_is_not_found(
-    server: ServerClient, rival_server: ServerClient, journey: Journey, rival: Workspace, kind: str
-) -> None:
-    answered = data(trigger(server, journey, {"external_id": "ada"}))
-    own = answered["jobId"] if kind == "jobs" else answered["triggerId"]
-    error = "Job not found" if kind == "jobs" else "Trigger not found"
-    for client, workspace, wanted in [
-        (server, journey.workspace_id, "nope"),
-        (server, journey.workspace_id, "f" * 24),
-        (server, journey.workspace_id, f"enroll-{'a' * 24}-{'b' * 24}-1"),
-        (server, journey.workspace_id, "%00"),
-        (server, rival.id, own),
-        (rival_server, journey.workspace_id, own),
-        (rival_server, rival.id, own),
-    ]:
-        refused(client.get(f"/api/v1/journeys/{workspace}/{kind}/{wanted}"), status=404, error=error)
 
 
 def test_look_ups_have_the_limits_headers_at_ten_times_the_trigger_s(server: ServerClient, journey: Journey) -> None:

@@ -12,7 +12,7 @@ from config.docs.documentation import openapi_document
 from engage.calls.call import Call
 from engage.models import ApiKey, Workspace
 from engage.scopes import Scope
-from tests.interface.tenants import CALLS, Tenant, address, everything_of, tenant
+from tests.interface.tenants import CALLS, Tenant, body_of, everything_of, path_of, tenant
 from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import ApiKeyFactory, JourneyFactory
@@ -21,7 +21,7 @@ from tests.support.tables import taken_back
 SCOPE_OF_CALL = {(call.method, call.path): call.scope for call in Call.all() if call.signature.is_of_server}
 # What a scope gives, beside the calls that need just it.
 INCLUDED = {Scope.CUSTOMERS_READ: {Scope.CUSTOMERS_WRITE}}
-OF_JOURNEYS = re.compile(r"\{(journey|job|trigger|enrollment)_id\}")
+OF_JOURNEYS = re.compile(r"\{(journey|job|trigger|enrollment)Id\}")
 
 
 @pytest.fixture
@@ -37,11 +37,6 @@ def limited(workspace: Workspace, **limits: Any) -> ServerClient:
 def all_but_the_audit(workspace: Workspace) -> dict[str, Any]:
     """Which tells that something was refused."""
     return everything_of(workspace) | {"engage_auditentry": []}
-
-
-def needed(method: str, path: str) -> Scope | None:
-    camel = re.sub(r"_([a-z])", lambda found: found[1].upper(), path)
-    return SCOPE_OF_CALL[method, camel]
 
 
 # Scopes ---------------------------------------------------------------------------------------------------------------
@@ -70,31 +65,31 @@ def test_a_call_is_made_with_its_scope_and_refused_with_every_other(us: Tenant, 
     for caller in callers.values():
         assert caller.get("/api/v1/me").status_code == 200
     before = all_but_the_audit(us.workspace)
-    for (method, path), body in CALLS.items():
-        scope = needed(method, path)
-        assert scope is not None
-        enough = {scope, *INCLUDED.get(scope, ())}
-        with subtests.test(call=f"{method} {path}"):
+    for call in CALLS:
+        assert call.scope is not None
+        enough = {call.scope, *INCLUDED.get(call.scope, ())}
+        sent = call.method, path_of(call, us.ids()), body_of(call)
+        with subtests.test(call=call.operation_id):
             for other in {*Scope} - enough:
-                answer = callers[other].call(method, address(method, path, us.ids()), body)
+                answer = callers[other].call(*sent)
                 assert refused(answer, status=403, error="Scope missing") == (
-                    f"This API key lacks the scope {scope}, which this call needs."
+                    f"This API key lacks the scope {call.scope}, which this call needs."
                 )
                 assert answer.json()["code"] == "scope_missing"
             assert all_but_the_audit(us.workspace) == before
             for one in enough:
                 with taken_back():
-                    answer = callers[one].call(method, address(method, path, us.ids()), body)
+                    answer = callers[one].call(*sent)
                     assert answer.succeeded, answer
 
 
 def test_a_key_for_messages_does_nothing_else(us: Tenant) -> None:
     caller = limited(us.workspace, scopes=["messages"])
     allowed = []
-    for (method, path), body in CALLS.items():
+    for call in CALLS:
         with taken_back():
-            if caller.call(method, address(method, path, us.ids()), body).succeeded:
-                allowed.append(f"{method} {path.partition('/')[0]}")
+            if caller.call(call.method, path_of(call, us.ids()), body_of(call)).succeeded:
+                allowed.append(f"{call.method} {call.path.partition('/')[0]}")
     assert allowed == ["GET messages", "PUT messages", "GET messages", "DELETE messages"]
 
 
@@ -132,16 +127,17 @@ def test_a_key_for_other_journeys_reaches_nothing_of_a_journey(us: Tenant, subte
     for caller in (own, foreign):
         caller.get("/api/v1/me")
     before = all_but_the_audit(us.workspace)
-    for (method, path), body in CALLS.items():
-        with subtests.test(call=f"{method} {path}"):
-            if OF_JOURNEYS.search(path):
-                answer = foreign.call(method, address(method, path, us.ids()), body)
+    for call in CALLS:
+        sent = call.method, path_of(call, us.ids()), body_of(call)
+        with subtests.test(call=call.operation_id):
+            if OF_JOURNEYS.search(call.path):
+                answer = foreign.call(*sent)
                 told = refused(answer, status=403, error="Journey not allowed")
                 assert told == f"This API key is not for the journey '{us.journey.id}'."
                 assert all_but_the_audit(us.workspace) == before
             with taken_back():
-                answer = own.call(method, address(method, path, us.ids()), body)
-                if path.endswith("/export"):  # it has what is known of the customer in all journeys
+                answer = own.call(*sent)
+                if call.path.endswith("/export"):  # it has what is known of the customer in all journeys
                     refused(answer, status=403, error="Journey not allowed")
                 else:
                     assert answer.succeeded

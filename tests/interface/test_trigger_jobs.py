@@ -147,14 +147,6 @@ def test_a_query_that_is_not_understood_is_refused(
     assert told.startswith(message)
 
 
-def test_of_another_workspace_nothing_is_told(
-    server: ServerClient, rival_server: ServerClient, rival: Workspace, journey: Journey, called: dict[str, Any]
-) -> None:
-    for client, workspace_id in [(server, rival.id), (rival_server, journey.workspace_id), (rival_server, rival.id)]:
-        path = f"/api/v1/journeys/{workspace_id}/triggers/{called['triggerId']}/jobs"
-        refused(client.get(path), status=404, error="Trigger not found")
-
-
 def test_a_thousand_jobs_cost_as_many_queries_as_one(
     transactional_db: None,
     server: ServerClient,

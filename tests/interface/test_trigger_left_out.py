@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from customers.models import Customer, Segment
 from engage.models import Workspace
 from journeys.models import Journey, Trigger, UnknownExternalId
-from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
+from tests.support.calls import customers_path, data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import NAMES, ApiKeyFactory, Cast, CustomerFactory, JourneyFactory, SegmentFactory, crowd
 from tests.support.tables import tables_that_mention
@@ -244,10 +244,3 @@ def test_in_the_history_stands_what_queued_the_customer_and_nothing_else(
         for name in ("ada", "grace")
     }
     assert [len(triggers[name]) for name in ("ada", "grace")] == [1, 0]
-
-
-def test_of_another_workspace_s_trigger_nothing_is_told(
-    server: ServerClient, rival_server: ServerClient, journey: Journey
-) -> None:
-    answered = data(trigger(server, journey, {"external_ids": ["nobody"]}))
-    refused(rival_server.get(path_of(journey, answered)), status=404, error="Trigger not found")

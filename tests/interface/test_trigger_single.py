@@ -113,13 +113,6 @@ def test_a_blank_identifier_is_absent(server: ServerClient, journey: Journey, ad
     assert data(trigger(server, journey, {"customerId": " ", "external_id": "ada"}))["customerId"] == ada.id
 
 
-def test_a_customer_of_another_workspace_is_not_found(server: ServerClient, journey: Journey, rival: Workspace) -> None:
-    theirs = CustomerFactory.create(workspace=rival, external_id="eve", email="eve@example.com")
-    for body in ({"customerId": theirs.id}, {"external_id": "eve"}, {"email": "eve@example.com"}):
-        refused(trigger(server, journey, body), status=404, error="Customer not found")
-    assert nothing_was_queued()
-
-
 @pytest.mark.parametrize("spelling", ["exclude_external_ids", "excludeExternalIds"])
 def test_an_excluded_customer_is_told_so_and_not_queued(
     server: ServerClient, journey: Journey, ada: Customer, spelling: str

@@ -30,19 +30,3 @@ def history(enrollment: Enrollment) -> list[tuple[str, str]]:
     """The step ids and states of the enrollment's history, in order."""
     runs = StepRun.objects.filter(enrollment=enrollment).order_by("ordinal")
     return [(run.step_id, run.state) for run in runs]
-
-
-def out_of_reach(
-    enrollment: Enrollment, *, own: ServerClient, of_rival: ServerClient, rival: Workspace
-) -> list[tuple[ServerClient, str]]:
-    """Callers, each with the address of an enrollment that does not exist for them."""
-    workspace_id = enrollment.workspace_id
-    named = [
-        (own, workspace_id, "nope"),
-        (own, workspace_id, "f" * 24),
-        (own, workspace_id, "%00"),
-        (own, rival.id, enrollment.id),
-        (of_rival, rival.id, enrollment.id),
-        (of_rival, workspace_id, enrollment.id),
-    ]
-    return [(client, f"/api/v1/journeys/{workspace}/enrollments/{one}") for client, workspace, one in named]
