@@ -6,13 +6,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from customers.conditions import Condition, Facts, evaluate, findings_of, in_words, values_that_decide
-from engage.json.documents import Part, Reading
-from journeys.steps.conditions import read_condition
+from engage.json.described import list_of, object_of, within
+from journeys.steps.conditions import condition_within
 from journeys.steps.context import StepContext
-from journeys.steps.kinds import Kind, Way, way
+from journeys.steps.kinds import Kind, Way, target, way
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
 
@@ -23,8 +23,8 @@ MAX_CASES = 20
 class Case:
     """Where to go if the condition holds (None: the end)."""
 
-    condition: Condition
-    next: str | None
+    condition: Condition = within("if", condition_within)
+    next: str | None = within("next", WrittenStep.target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +42,8 @@ class Branch(Kind):
     )
     label: ClassVar = "Branch"
 
-    id: str
-    cases: tuple[Case, ...]
-    next: str | None
+    cases: tuple[Case, ...] = within("cases", list_of(object_of(Case), at_most=MAX_CASES, least=1, called="one case"))
+    next: str | None = target("else")
 
     def ways(self) -> list[Way]:
         return [*(way(case.next, in_words(case.condition)) for case in self.cases), way(self.next, "otherwise")]
@@ -60,28 +59,3 @@ class Branch(Kind):
         because = values_that_decide((case.condition for case in decided_by), findings_of(facts))
         record = step_record(self, "done", f"{why}: {going_on(step_id)}.", because=tuple(because))
         return StepResult(step_record=record, then=GoTo(step_id=step_id))
-
-    @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(required=["cases"], optional=["else"], reading=read)
-            cases = read(lambda: _read_cases(step, fields["cases"]))
-            otherwise = read(lambda: step.target_in(fields, "else"))
-        return cls(id=step.id, cases=cases, next=otherwise)
-
-
-def _read_cases(step: WrittenStep, part: Part) -> tuple[Case, ...]:
-    parts = part.items(at_most=MAX_CASES)
-    if not parts:
-        part.refuse("must hold at least one case.")
-    with Reading() as read:
-        cases = read.each(parts, lambda one: _read_case(step, one))
-    return tuple(cases)
-
-
-def _read_case(step: WrittenStep, part: Part) -> Case:
-    with Reading() as read:
-        fields = part.fields(required=["if", "next"], reading=read)
-        condition = read(lambda: read_condition(fields["if"], stored=step.stored, names=step.names))
-        target = read(lambda: step.target(fields["next"]))
-    return Case(condition=condition, next=target)

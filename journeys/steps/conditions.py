@@ -5,6 +5,7 @@ from collections.abc import Collection
 from customers.conditions import ENROLLED, Condition, Field, InvalidCondition, Root, parse_condition, tests_of
 from engage.json.documents import Part
 from journeys.rendering import NAMES, Names, may_have_a_value
+from journeys.steps.written import Written
 
 
 def read_condition(part: Part, *, stored: bool, names: Names = NAMES, roots: Collection[Root] = ENROLLED) -> Condition:
@@ -21,6 +22,11 @@ def read_condition(part: Part, *, stored: bool, names: Names = NAMES, roots: Col
             for field in test.fields:
                 refuse_unkept(part, field, names)
     return condition
+
+
+def condition_within(where: Written, part: Part) -> Condition:
+    """The condition in this part of what is being parsed."""
+    return read_condition(part, stored=where.stored, names=where.names)
 
 
 def refuse_unkept(part: Part, field: Field, names: Names) -> None:

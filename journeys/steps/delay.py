@@ -4,31 +4,65 @@
 `{…, "at": "{{ api.payload.departs_at }}", "offset": "-P2D", "onMissing": "exit"}`.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from typing import ClassVar, Literal, Self
+from functools import partial
+from typing import ClassVar
 
-from engage.json.documents import Part, Reading
+from engage.json.described import list_of, read_beside, taken_from, within, written
+from engage.json.documents import Fields, Part, Reading
 from engage.json.durations import LONGEST, InvalidDuration, duration_in_words, parse_offset
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.durations import LEAST_WAIT, read_duration
-from journeys.steps.kinds import EXITED, Kind, Way, way
+from journeys.steps.kinds import EXITED, Kind, Way, following, way
 from journeys.steps.moments import Zone, parse_moment, read_zone
 from journeys.steps.results import Ended, GoTo, Resumption, StepFailed, StepResult, Wait, in_words, step_record
 from journeys.steps.templated import TemplatedText, read_text, render_text
 from journeys.steps.times_of_day import InvalidTime, next_time, parse_time
-from journeys.steps.written import WrittenStep
+from journeys.steps.written import Written, WrittenStep
 
 _LONGEST_TEXT = 100
 _DAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
+
+
+def _read_days(_: Written, part: Part) -> tuple[int, ...]:
+    days = list_of(lambda _, day: _DAYS.index(day.choice(_DAYS)), at_most=len(_DAYS), least=1, called="one day")
+    return tuple(sorted(set(days(None, part))))
+
+
+def _read_time(part: Part) -> time:
+    try:
+        return parse_time(part.text(at_most=_LONGEST_TEXT))
+    except InvalidTime as invalid:
+        part.refuse(str(invalid))
+
+
+def _read_required_zone(step: WrittenStep, _: Fields) -> Zone:
+    return read_zone(step, step.part.field("timezone"))
+
+
+def _read_moment(step: WrittenStep, part: Part) -> str | TemplatedText:
+    text = read_text(step, part)
+    if isinstance(text, str) and parse_moment(text.strip(), UTC) is None:
+        part.refuse("must be a time in ISO 8601 such as 2026-11-20T19:08:00Z, or a template that gives one.")
+    return text
+
+
+def read_offset(part: Part) -> timedelta:
+    """The ISO 8601 duration in this part, which may be negative. Refuses anything else."""
+    try:
+        return parse_offset(part.text(at_most=_LONGEST_TEXT))
+    except InvalidDuration as invalid:
+        part.refuse(str(invalid))
 
 
 @dataclass(frozen=True, kw_only=True)
 class FixedTime:
     """`for`: a fixed duration."""
 
-    duration: timedelta
+    duration: timedelta = written("for", read_duration)
 
     @property
     def paces_loops(self) -> bool:
@@ -48,18 +82,18 @@ class TimeOfDay:
 
     paces_loops: ClassVar = True
 
-    time: time
-    zone: Zone
-    days: tuple[int, ...] = ()
+    clock: time = written("until", _read_time)
+    zone: Zone = taken_from(_read_required_zone)
+    days: tuple[int, ...] = within("days", _read_days, default=())
 
     def end(self, context: StepContext, rendering: Rendering) -> tuple[datetime, str]:
         zone, remark = self.zone.at(context.facts())
-        return next_time(self.time, zone, after=context.now, days=self.days), remark
+        return next_time(self.clock, zone, after=context.now, days=self.days), remark
 
     @property
     def in_words(self) -> str:
         days = f" on {', '.join(_DAYS[day] for day in self.days)}" if self.days else ""
-        return f"until {self.time.isoformat('minutes')}{days} ({self.zone.in_words})"
+        return f"until {self.clock.isoformat('minutes')}{days} ({self.zone.in_words})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,15 +102,16 @@ class Moment:
 
     paces_loops: ClassVar = False
 
-    text: str | TemplatedText
-    written: str
-    zone: Zone = field(default_factory=Zone)
-    offset: timedelta = timedelta()
+    as_written: str = written("at", Part.text)
+    text: str | TemplatedText = within("at", _read_moment)
+    zone: Zone = within("timezone", read_zone, default=Zone())
+    offset: timedelta = written("offset", read_offset, default=timedelta())
 
     @property
     def in_words(self) -> str:
         side = "before" if self.offset < timedelta() else "after"
-        return f"until {f'{duration_in_words(abs(self.offset))} {side} ' if self.offset else ''}{self.written.strip()}"
+        offset = f"{duration_in_words(abs(self.offset))} {side} " if self.offset else ""
+        return f"until {offset}{self.as_written.strip()}"
 
     def end(self, context: StepContext, rendering: Rendering) -> tuple[datetime, str]:
         """Raises StepFailed if the text renders to no instant, or to one more than ten years ahead."""
@@ -93,6 +128,16 @@ class Moment:
         if moment - context.now > LONGEST:
             raise StepFailed("Does not wait: at gives a time in more than ten years.")
         return moment, remark
+
+
+_LENGTHS: Mapping[str, type[FixedTime | TimeOfDay | Moment]] = {"for": FixedTime, "until": TimeOfDay, "at": Moment}
+# What each other field says something about.
+_BESIDE = {"timezone": ("until", "at"), "days": ("until",), "offset": ("at",), "onMissing": ("at",)}
+
+
+def _read_length(step: WrittenStep, parts: Fields) -> FixedTime | TimeOfDay | Moment:
+    (kind,) = (kind for name, kind in _LENGTHS.items() if name in parts)
+    return read_beside(kind, step, parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +163,11 @@ class Delay(Kind):
         {"id": "departure", "at": "{{ api.payload.departsAt }}", "offset": "-P2D", "onMissing": "continue"},
     )
 
-    id: str
-    next: str | None
-    length: FixedTime | TimeOfDay | Moment
-    on_missing: Literal["exit", "continue"] = "exit"
+    next: str | None = following()
+    length: FixedTime | TimeOfDay | Moment = taken_from(
+        _read_length, optional=[*_LENGTHS, "timezone", "days", "offset"]
+    )
+    on_missing: str = written("onMissing", partial(Part.choice, choices=["exit", "continue"]), default="exit")
 
     @property
     def paces_loops(self) -> bool:
@@ -164,70 +210,9 @@ class Delay(Kind):
         return Ended(step_id=self.id, exited=True, reason=f"The delay {self.id!r} has no time to wait for. {why}")
 
     @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(
-                optional=["for", "until", "at", "timezone", "days", "offset", "onMissing"], reading=read
-            )
-            if len(fields.keys() & {"for", "until", "at"}) != 1:
-                step.part.refuse("must hold one of for, until and at.")
-            for name, beside in _BESIDE.items():
-                if name in fields and not fields.keys() & set(beside):
-                    read.note(fields[name], f"may stand beside {' and '.join(beside)} only.")
-            length = read(lambda: _length(step, fields))
-            on_missing = read(lambda: _read_on_missing(fields.get("onMissing")))
-        return cls(id=step.id, next=step.next(), length=length, on_missing=on_missing)
-
-
-# What each other field says something about.
-_BESIDE = {"timezone": ("until", "at"), "days": ("until",), "offset": ("at",), "onMissing": ("at",)}
-
-
-def _read_on_missing(part: Part | None) -> Literal["exit", "continue"]:
-    return "continue" if part is not None and part.choice(["exit", "continue"]) == "continue" else "exit"
-
-
-def _length(step: WrittenStep, fields: dict[str, Part]) -> FixedTime | TimeOfDay | Moment:
-    if "for" in fields:
-        return FixedTime(duration=read_duration(fields["for"]))
-    with Reading() as read:
-        if "at" in fields:
-            written = read(fields["at"].text)
-            text = read(lambda: _read_moment(step, fields["at"]))
-            zone = read(lambda: read_zone(step, fields["timezone"])) if "timezone" in fields else Zone()
-            offset = read(lambda: read_offset(fields["offset"])) if "offset" in fields else timedelta()
-            return Moment(text=text, written=written, zone=zone, offset=offset)
-        time_of_day = read(lambda: _read_time(fields["until"]))
-        zone = read(lambda: read_zone(step, step.part.field("timezone")))
-        days = read(lambda: _read_days(fields["days"])) if "days" in fields else ()
-    return TimeOfDay(time=time_of_day, zone=zone, days=days)
-
-
-def _read_days(part: Part) -> tuple[int, ...]:
-    with Reading() as read:
-        days = read.each(part.items(at_most=len(_DAYS)), lambda day: _DAYS.index(day.choice(_DAYS)))
-    if not days:
-        part.refuse("must hold at least one day.")
-    return tuple(sorted(set(days)))
-
-
-def _read_time(part: Part) -> time:
-    try:
-        return parse_time(part.text(at_most=_LONGEST_TEXT))
-    except InvalidTime as invalid:
-        part.refuse(str(invalid))
-
-
-def _read_moment(step: WrittenStep, part: Part) -> str | TemplatedText:
-    text = read_text(step, part)
-    if isinstance(text, str) and parse_moment(text.strip(), UTC) is None:
-        part.refuse("must be a time in ISO 8601 such as 2026-11-20T19:08:00Z, or a template that gives one.")
-    return text
-
-
-def read_offset(part: Part) -> timedelta:
-    """The ISO 8601 duration in this part, which may be negative. Refuses anything else."""
-    try:
-        return parse_offset(part.text(at_most=_LONGEST_TEXT))
-    except InvalidDuration as invalid:
-        part.refuse(str(invalid))
+    def check(cls, step: WrittenStep, parts: Fields, read: Reading) -> None:
+        if len(parts.keys() & _LENGTHS.keys()) != 1:
+            step.part.refuse("must hold one of for, until and at.")
+        for name, beside in _BESIDE.items():
+            if name in parts and not parts.keys() & set(beside):
+                read.note(parts[name], f"may stand beside {' and '.join(beside)} only.")

@@ -3,10 +3,10 @@
 Anybody can send an app's id, so what matters can be left to what servers and journeys say: `"fromBridge": false`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from customers.conditions import (
@@ -20,9 +20,9 @@ from customers.conditions import (
     roots_of,
 )
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
-from engage.json.documents import Part, Reading
-from journeys.rendering import Names
-from journeys.steps.conditions import read_condition
+from engage.json.described import within, written
+from engage.json.documents import Part
+from journeys.steps.conditions import condition_within
 from journeys.steps.context import Occurrence, with_event
 
 # What an enrollment knows, put together when a pattern asks: parsed, profiles take ten times the memory of their texts.
@@ -40,9 +40,9 @@ def nothing_known(now: datetime) -> Known:
 class EventPattern:
     """Events of this name that meet the condition, if there is one; with `from_bridge` also those that anybody sent."""
 
-    name: str
-    where: Condition | None = None
-    from_bridge: bool = True
+    name: str = written("event", partial(Part.text, at_most=MAX_EVENT_NAME_LENGTH))
+    where: Condition | None = within("where", condition_within, default=None, or_null=True)
+    from_bridge: bool = written("fromBridge", Part.flag, default=True, or_null=True)
 
     @property
     def in_words(self) -> str:
@@ -77,15 +77,3 @@ def stored_pattern(*, name: str, where: Any, from_bridge: bool) -> EventPattern:
     """The pattern of a stored event name and its stored `where` (None: every event of the name)."""
     condition = None if where is None else parse_condition(where, roots=[Root.EVENT], place="where", stored=True)
     return EventPattern(name=name, where=condition, from_bridge=from_bridge)
-
-
-def read_pattern(fields: Mapping[str, Part], *, stored: bool, names: Names) -> EventPattern:
-    """The pattern in the fields `event`, `where` (absent or null: every event of the name) and `fromBridge` (true)."""
-    where, from_bridge = fields.get("where"), fields.get("fromBridge")
-    with Reading() as read:
-        name = read(lambda: fields["event"].text(at_most=MAX_EVENT_NAME_LENGTH))
-        condition = read(
-            lambda: None if where is None or where.is_null else read_condition(where, stored=stored, names=names)
-        )
-        counts = read(lambda: from_bridge is None or from_bridge.is_null or from_bridge.flag())
-    return EventPattern(name=name, where=condition, from_bridge=counts)

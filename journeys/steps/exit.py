@@ -1,13 +1,14 @@
 """`exit`: the enrollment ends as exited. `{"id": "out", "type": "exit", "reason": "Has bought already."}`."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from functools import partial
+from typing import ClassVar
 
-from engage.json.documents import Reading
+from engage.json.described import written
+from engage.json.documents import Part
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import EXITED, Kind, Way
 from journeys.steps.results import Ended, StepResult, step_record
-from journeys.steps.written import WrittenStep
 
 LONGEST_REASON = 500
 
@@ -20,8 +21,7 @@ class Exit(Kind):
     does: ClassVar = "Ends the enrollment as exited."
     examples: ClassVar = ({"id": "leave", "reason": "Has bought already."},)
 
-    id: str
-    reason: str
+    reason: str = written("reason", partial(Part.text, at_most=LONGEST_REASON))
 
     @property
     def label(self) -> str:
@@ -35,10 +35,3 @@ class Exit(Kind):
             step_record=step_record(self, "done", self.reason),
             then=Ended(step_id=self.id, exited=True, reason=self.reason),
         )
-
-    @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(required=["reason"], reading=read)
-            reason = read(lambda: fields["reason"].text(at_most=LONGEST_REASON))
-        return cls(id=step.id, reason=reason)

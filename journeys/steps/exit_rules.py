@@ -10,11 +10,13 @@ from functools import cached_property
 
 from customers.conditions import Condition, Facts, evaluate
 from engage.errors import Refusal
+from engage.json.described import read_object
 from engage.json.documents import Part, Reading
 from journeys.rendering import NAMES, Names
 from journeys.steps.conditions import read_condition
 from journeys.steps.context import Occurrence
-from journeys.steps.events import EventPattern, Known, read_pattern
+from journeys.steps.events import EventPattern, Known
+from journeys.steps.written import Written
 
 MAX_RULES = 20
 
@@ -80,6 +82,4 @@ def _read(part: Part, *, stored: bool, names: Names) -> EventPattern | Condition
         return read_condition(part.fields(required=["if"])["if"], stored=stored, names=names)
     if "event" not in members:
         part.refuse("must hold event, or if.")
-    with Reading() as reading:
-        fields = part.fields(required=["event"], optional=["where", "fromBridge"], reading=reading)
-        return reading(lambda: read_pattern(fields, stored=stored, names=names))
+    return read_object(EventPattern, part, Written(part=part, stored=stored, names=names))

@@ -10,17 +10,18 @@ step's id (`delivery`).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
 from engage.json.compact import json_bytes
-from engage.json.documents import Part, Reading
+from engage.json.described import within, written
+from engage.json.documents import Part
 from engage.json.durations import duration_in_words
 from engage.json.storable import STORED_DEPTH
 from engage.sizes import KIB
 from journeys.steps.context import StepContext
 from journeys.steps.durations import read_duration
-from journeys.steps.kinds import Kind, Way, way
+from journeys.steps.kinds import Kind, Way, following, way
 from journeys.steps.results import GoTo, InAppDelivery, StepFailed, StepResult, step_record
 from journeys.steps.templated import TemplatedJson, read_members
 from journeys.steps.written import WrittenStep
@@ -29,6 +30,33 @@ LEAST_EXPIRY, LONGEST_EXPIRY, EXPIRY = timedelta(minutes=1), timedelta(days=366)
 MAX_PRIORITY = 100
 MAX_VALUES_BYTES = 16 * KIB
 _NO_VALUES = TemplatedJson({}, constant=True)
+
+
+def _read_message(step: WrittenStep, part: Part) -> str:
+    key = part.text(at_most=MAX_MESSAGE_ID_LENGTH)
+    if step.known is not None and not step.stored and not step.known.shows_message(key):
+        part.refuse(f"is {key!r}, but the workspace has no active message with this key that has content.")
+    return key
+
+
+def _read_expiry(part: Part) -> timedelta:
+    expires = read_duration(part)
+    if not LEAST_EXPIRY <= expires <= LONGEST_EXPIRY:
+        part.refuse("must be between a minute (PT1M) and 366 days (P366D).")
+    return expires
+
+
+def _read_priority(part: Part) -> int:
+    priority = part.integer()
+    if abs(priority) > MAX_PRIORITY:
+        part.refuse(f"must be between -{MAX_PRIORITY} and {MAX_PRIORITY}.")
+    return priority
+
+
+def _read_values(step: WrittenStep, part: Part) -> TemplatedJson:
+    if (size := json_bytes(part.value)) > MAX_VALUES_BYTES:
+        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_VALUES_BYTES}.")
+    return read_members(step, part, deepest=STORED_DEPTH)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +79,12 @@ class InApp(Kind):
         },
     )
 
-    id: str
-    message: str
-    expires: timedelta
-    priority: int
-    withdraw_on_exit: bool
-    values: TemplatedJson
-    next: str | None
+    message: str = within("message", _read_message)
+    expires: timedelta = written("expires", _read_expiry, default=EXPIRY, or_null=True)
+    priority: int = written("priority", _read_priority, default=0, or_null=True)
+    withdraw_on_exit: bool = written("withdrawOnExit", Part.flag, default=False)
+    values: TemplatedJson = within("values", _read_values, default=_NO_VALUES, or_null=True)
+    next: str | None = following()
 
     @property
     def label(self) -> str:
@@ -90,56 +117,3 @@ class InApp(Kind):
         if not self.values.constant and (size := json_bytes(values)) > MAX_VALUES_BYTES:
             raise StepFailed(f"The values are {size} bytes of JSON; the maximum is {MAX_VALUES_BYTES}.")
         return values
-
-    @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            optional = ["expires", "priority", "withdrawOnExit", "values"]
-            fields = step.fields(required=["message"], optional=optional, reading=read)
-            message = read(lambda: _read_message(step, fields["message"]))
-            expires = read(lambda: _read_expiry(fields.get("expires")))
-            priority = read(lambda: _read_priority(fields.get("priority")))
-            withdraw = read(lambda: "withdrawOnExit" in fields and fields["withdrawOnExit"].flag())
-            values = read(lambda: _read_values(step, fields.get("values")))
-        return cls(
-            id=step.id,
-            message=message,
-            expires=expires,
-            priority=priority,
-            withdraw_on_exit=withdraw,
-            values=values,
-            next=step.next(),
-        )
-
-
-def _read_message(step: WrittenStep, part: Part) -> str:
-    key = part.text(at_most=MAX_MESSAGE_ID_LENGTH)
-    if step.known is not None and not step.stored and not step.known.shows_message(key):
-        part.refuse(f"is {key!r}, but the workspace has no active message with this key that has content.")
-    return key
-
-
-def _read_expiry(part: Part | None) -> timedelta:
-    if part is None or part.is_null:
-        return EXPIRY
-    expires = read_duration(part)
-    if not LEAST_EXPIRY <= expires <= LONGEST_EXPIRY:
-        part.refuse("must be between a minute (PT1M) and 366 days (P366D).")
-    return expires
-
-
-def _read_priority(part: Part | None) -> int:
-    if part is None or part.is_null:
-        return 0
-    priority = part.integer()
-    if abs(priority) > MAX_PRIORITY:
-        part.refuse(f"must be between -{MAX_PRIORITY} and {MAX_PRIORITY}.")
-    return priority
-
-
-def _read_values(step: WrittenStep, part: Part | None) -> TemplatedJson:
-    if part is None or part.is_null:
-        return _NO_VALUES
-    if (size := json_bytes(part.value)) > MAX_VALUES_BYTES:
-        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_VALUES_BYTES}.")
-    return read_members(step, part, deepest=STORED_DEPTH)

@@ -2,8 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
+from engage.json.described import names_of, read_values, taken_from
+from engage.json.documents import Fields, Reading
 from journeys.rendering import Names
 from journeys.steps.events import EventPattern
 from journeys.steps.written import WrittenStep
@@ -27,21 +30,45 @@ def way(step_id: str | None, label: str = "") -> Way:
     return Way(COMPLETED if step_id is None else step_id, label)
 
 
+def following() -> Any:
+    """A field: the id of the step that comes next."""
+
+    def read(step: WrittenStep, _: Fields) -> str | None:
+        return step.next()
+
+    return taken_from(read)
+
+
+def target(name: str) -> Any:
+    """A field: the id of the step that the part of this name leads to; without one, of the step that comes next."""
+
+    def read(step: WrittenStep, parts: Fields) -> str | None:
+        return step.target_in(parts, name)
+
+    return taken_from(read, optional=[name])
+
+
+@dataclass(frozen=True, kw_only=True)
 class Kind(ABC):
     """A kind of step. Its objects are parsed steps of a journey.
 
     `does` tells authors what it does, and the `examples` (steps without `type`) how it is written, with all its fields.
-    Together, the examples of all kinds form a journey.
+    Together, the examples of all kinds form a journey. Its fields say how they are written (engage/json/described.py).
     """
+
+    id: str
 
     type: ClassVar[str]
     does: ClassVar[str]
     examples: ClassVar[Sequence[Mapping[str, Any]]]
 
     @classmethod
-    @abstractmethod
     def parse(cls, step: WrittenStep) -> Self:
         """The step as it is written. Raises InvalidSteps."""
+        with Reading() as read:
+            parts = step.fields(**names_of(cls)._asdict(), reading=read)
+            values = read_values(cls, step, parts, read)
+        return cls(id=step.id, **values)
 
     @classmethod
     def kept_names(cls, step: Mapping[str, Any], kept_by: KeptBy) -> Names | None:

@@ -1,14 +1,15 @@
 """Moments and time zones of a delay, which may come from templates and fields."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
 from customers.conditions import ENROLLED, Facts, Field
 from customers.conditions.evaluate import value_of
 from customers.conditions.fields import parse_field
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
-from engage.json.documents import Part, Reading
+from engage.json.described import read_object, within
+from engage.json.documents import Part
 from journeys.rendering import is_template
 from journeys.steps.conditions import refuse_unkept
 from journeys.steps.times_of_day import InvalidTime, parse_timezone
@@ -46,17 +47,6 @@ class Zone:
             return self.zone, f" In {self.zone}: {self.of.name} names no time zone."
 
 
-def read_zone(step: WrittenStep, part: Part) -> Zone:
-    """`"Europe/Berlin"`, or `{"from": "customer.timezone", "else": "Europe/Berlin"}`."""
-    if not isinstance(part.value, dict):
-        return _fixed(step, part)
-    with Reading() as read:
-        fields = part.fields(required=["from", "else"], reading=read)
-        of = read(lambda: _read_field(step, fields["from"]))
-        otherwise = read(lambda: _fixed(step, fields["else"]))
-    return Zone(zone=otherwise.zone, of=of)
-
-
 def _read_field(step: WrittenStep, part: Part) -> Field:
     field = parse_field(part, roots=ENROLLED)
     if not step.stored:
@@ -72,6 +62,20 @@ def _fixed(step: WrittenStep, part: Part) -> Zone:
         if step.stored:  # updates rename and drop time zones, and customers are inside
             return Zone(lost=name)
         part.refuse(f"is a template. {_BY_FIELD}" if is_template(name) else str(invalid))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ByField:
+    of: Field = within("from", _read_field)
+    otherwise: Zone = within("else", _fixed)
+
+
+def read_zone(step: WrittenStep, part: Part) -> Zone:
+    """`"Europe/Berlin"`, or `{"from": "customer.timezone", "else": "Europe/Berlin"}`."""
+    if not isinstance(part.value, dict):
+        return _fixed(step, part)
+    by_field = read_object(_ByField, part, step)
+    return replace(by_field.otherwise, of=by_field.of)
 
 
 def parse_moment(text: str, zone: tzinfo) -> datetime | None:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engage.errors import Refusal
+from engage.json.described import read_beside
 from engage.json.documents import Part, Reading
 from engage.sealed import UnknownEncryptionKey, is_sealed
 from journeys.rendering import NAMES, Names, Rendering
 from journeys.steps.answer_rules import STATUS
 from journeys.steps.inputs import Inputs, read_inputs
-from journeys.steps.request import OPTIONAL, RequestTemplate, read_request
+from journeys.steps.request import OPTIONAL, RequestTemplate
 from journeys.steps.results import StepFailed, StepSkipped, WebhookRequest
 from journeys.steps.secrets import MASK, Path, SecretNeeded, secrets_of, with_secrets
 from journeys.steps.templated import names_read
@@ -107,7 +108,7 @@ def parse_provider(
                 "needs its value: nothing is stored that could be meant."
             )
         secret_url = read(lambda: "secretUrl" in fields and fields["secretUrl"].flag())
-        request = read(lambda: read_request(where, fields))
+        request = read(lambda: read_beside(RequestTemplate, where, fields))
         html = read(lambda: _read_html(fields["html"], inputs) if "html" in fields else ())
     return Provider(
         id=connection_id,

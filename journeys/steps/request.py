@@ -1,13 +1,15 @@
 """A request as it is written, with templates: what a webhook step and a connection share."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 from urllib.parse import urlencode
 
 from engage.json.compact import json_bytes, unicode_json
-from engage.json.documents import Part, Reading
+from engage.json.described import names_of, taken_from, within, written
+from engage.json.documents import Fields, Part, Reading
 from engage.sizes import KIB
 from journeys.rendering import Rendering
 from journeys.steps.answer_rules import AnswerRules, read_answer_rules
@@ -20,26 +22,65 @@ from journeys.steps.webhook_url import Url, read_url
 from journeys.steps.written import Written
 
 MAX_BODY_BYTES = 256 * KIB
-# Beside `url`.
-OPTIONAL: Collection[str] = ("method", "headers", "auth", "body", "form", "ok", "keep", "giveUpAfter")
 _DEEPEST_BODY = 20
-_Word = TypeVar("_Word", bound=str)
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
+
+
+def one_of(*choices: str) -> Callable[[Part], str]:
+    """Reads one of these words."""
+
+    def read(part: Part) -> str:
+        text = part.text()
+        if text not in choices:
+            part.refuse(f"must be one of {', '.join(choices)}.")
+        return text
+
+    return read
+
+
+def _read_body(where: Written, part: Part) -> TemplatedJson:
+    body = read_json(where, part, deepest=_DEEPEST_BODY)
+    if not where.stored and body.constant and (size := json_bytes(part.value)) > MAX_BODY_BYTES:
+        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_BODY_BYTES}.")
+    return body
+
+
+def _read_headers(where: Written, parts: Fields) -> Headers:
+    written = {name for name, part in parts.items() if not part.is_null}
+    content_type = _FORM if "form" in written else _JSON if "body" in written else None
+    return read_headers(where, parts["headers"] if "headers" in written else None, content_type=content_type)
+
+
+def _read_rules(where: Written, parts: Fields) -> AnswerRules | None:
+    given = {name: part for name, part in parts.items() if not part.is_null}
+    return read_answer_rules(given, stored=where.stored)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RequestTemplate:
     """A request whose templates are parsed, and what is to be made of its answer. It has a body or a form, or none."""
 
-    method: str
-    url: Url
-    headers: Headers
-    auth: Auth | None
-    body: TemplatedJson | None
-    form: TemplatedJson | None
-    answer_rules: AnswerRules | None
-    give_up_after: timedelta | None
+    method: str = written("method", one_of("GET", "POST", "PUT", "PATCH", "DELETE"), default="POST")
+    url: Url = within("url", read_url)
+    headers: Headers = taken_from(_read_headers, optional=["headers"])
+    auth: Auth | None = within("auth", read_auth, default=None, or_null=True)
+    body: TemplatedJson | None = within("body", _read_body, default=None, or_null=True)
+    form: TemplatedJson | None = within(
+        "form", partial(read_members, deepest=_DEEPEST_BODY), default=None, or_null=True
+    )
+    answer_rules: AnswerRules | None = taken_from(_read_rules, optional=["ok", "keep"])
+    give_up_after: timedelta | None = written("giveUpAfter", read_timeout, default=None, or_null=True)
+
+    @classmethod
+    def check(cls, where: Written, parts: Fields, read: Reading) -> None:
+        given = {name: part for name, part in parts.items() if not part.is_null}
+        for name in ("body", "form"):
+            if name in given and "method" in given and given["method"].value == "GET":
+                read.note(given[name], "must not be there where the method is GET.")
+        if {"body", "form"} <= given.keys():
+            read.note(given["form"], "must not be there beside body.")
+        if "auth" in given and _has_header(given.get("headers"), HEADER):
+            read.note(given["auth"], f"must not be there beside the header {HEADER}.")
 
     @property
     def label(self) -> str:
@@ -66,38 +107,6 @@ class RequestTemplate:
         return None if body is LEFT_OUT else _fitting(unicode_json(body), "JSON")
 
 
-def read_request(where: Written, fields: Mapping[str, Part]) -> RequestTemplate:
-    """The request in these fields: `url` and those in OPTIONAL; null is as none."""
-    given = {name: part for name, part in fields.items() if name in (*OPTIONAL, "url") and not part.is_null}
-    content_type = _FORM if "form" in given else _JSON if "body" in given else None
-    with Reading() as read:
-        method = read(lambda: one_of(fields.get("method"), _METHODS, default="POST"))
-        for name in ("body", "form"):
-            if method == "GET" and name in given:
-                read.note(given[name], "must not be there where the method is GET.")
-        if {"body", "form"} <= given.keys():
-            read.note(given["form"], "must not be there beside body.")
-        body = read(lambda: _read_body(where, given["body"]) if "body" in given else None)
-        form = read(lambda: read_members(where, given["form"], deepest=_DEEPEST_BODY) if "form" in given else None)
-        url = read(lambda: read_url(where, fields["url"]))
-        headers = read(lambda: read_headers(where, given.get("headers"), content_type=content_type))
-        auth = read(lambda: read_auth(where, given["auth"]) if "auth" in given else None)
-        if auth is not None and _has_header(given.get("headers"), HEADER):
-            read.note(given["auth"], f"must not be there beside the header {HEADER}.")
-        rules = read(lambda: read_answer_rules(given, stored=where.stored))
-        give_up_after = read(lambda: read_timeout(given["giveUpAfter"]) if "giveUpAfter" in given else None)
-    return RequestTemplate(
-        method=method,
-        url=url,
-        headers=headers,
-        auth=auth,
-        body=body,
-        form=form,
-        answer_rules=rules,
-        give_up_after=give_up_after,
-    )
-
-
 def _has_header(part: Part | None, name: str) -> bool:
     written = {} if part is None else part.value
     return isinstance(written, dict) and any(str(one).lower() == name.lower() for one in written)
@@ -118,19 +127,5 @@ def _pairs(form: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 yield name, one if isinstance(one, str) else unicode_json(one)
 
 
-def one_of(part: Part | None, choices: Sequence[_Word], *, default: _Word) -> _Word:
-    """One of these words; the default where there is none."""
-    if part is None:
-        return default
-    text = part.text()
-    chosen = next((choice for choice in choices if choice == text), None)
-    if chosen is None:
-        part.refuse(f"must be one of {', '.join(choices)}.")
-    return chosen
-
-
-def _read_body(where: Written, part: Part) -> TemplatedJson:
-    body = read_json(where, part, deepest=_DEEPEST_BODY)
-    if not where.stored and body.constant and (size := json_bytes(part.value)) > MAX_BODY_BYTES:
-        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_BODY_BYTES}.")
-    return body
+# Beside `url`.
+OPTIONAL = names_of(RequestTemplate).optional

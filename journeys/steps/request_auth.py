@@ -3,6 +3,7 @@
 from base64 import b64encode
 from dataclasses import dataclass
 
+from engage.json.described import read_object, within
 from engage.json.documents import Part, Reading
 from engage.sealed import UnknownEncryptionKey, is_sealed
 from journeys.rendering import Rendering
@@ -14,12 +15,24 @@ from journeys.steps.written import Written
 HEADER = "Authorization"
 
 
+def _read(where: Written, part: Part) -> str | TemplatedText:
+    part.text()
+    return read_secret(where, part)
+
+
+def _read_user(where: Written, part: Part) -> str | TemplatedText:
+    user = _read(where, part)
+    if isinstance(user, str) and ":" in user and not is_sealed(user):
+        part.refuse("must not hold a colon.")
+    return user
+
+
 @dataclass(frozen=True, kw_only=True)
 class Auth:
     """A user with a password, or (`user` is None) a token."""
 
-    user: str | TemplatedText | None
-    secret: str | TemplatedText
+    user: str | TemplatedText | None = within("user", _read_user)
+    secret: str | TemplatedText = within("password", _read)
 
     def render(self, rendering: Rendering) -> dict[str, str]:
         """The header. Raises StepFailed if it cannot be sent, UnknownEncryptionKey if it could not be decrypted."""
@@ -46,18 +59,7 @@ def read_auth(where: Written, part: Part) -> Auth:
         part.refuse("must hold basic or bearer.")
     with Reading() as read:
         kind = part.fields(optional=["basic", "bearer"], reading=read)
-        user: str | TemplatedText | None = None
-        if "bearer" in kind:
-            secret = read(lambda: _read(where, kind["bearer"]))
-        else:
-            fields = kind["basic"].fields(required=["user", "password"], reading=read)
-            user = read(lambda: _read(where, fields["user"]))
-            secret = read(lambda: _read(where, fields["password"]))
-            if isinstance(user, str) and ":" in user and not is_sealed(user):
-                read.note(fields["user"], "must not hold a colon.")
-    return Auth(user=user, secret=secret)
-
-
-def _read(where: Written, part: Part) -> str | TemplatedText:
-    part.text()
-    return read_secret(where, part)
+        if "basic" in kind:
+            return read_object(Auth, kind["basic"], where)
+        secret = read(lambda: _read(where, kind["bearer"]))
+    return Auth(user=None, secret=secret)

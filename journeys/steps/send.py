@@ -7,8 +7,10 @@ without a value makes the step `skipped`, and the walk goes on.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
+from engage.json.described import within, written
 from engage.json.documents import Part, Reading
 from journeys.rendering import Names, Rendering
 from journeys.steps.context import StepContext
@@ -16,12 +18,13 @@ from journeys.steps.inputs import Inputs
 from journeys.steps.kinds import KeptBy
 from journeys.steps.provider import Provider
 from journeys.steps.results import StepFailed, WebhookRequest
-from journeys.steps.sending import SendingStep, read_on_failure
+from journeys.steps.sending import SendingStep
 from journeys.steps.templated import TemplatedJson, is_constant, read_members
 from journeys.steps.written import WrittenStep
 
 LONGEST_KEY = 100
 _DEEPEST = 20
+_NO_INPUTS = TemplatedJson({}, constant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +46,8 @@ class SendStep(SendingStep):
         },
     )
 
-    connection: str
-    inputs: TemplatedJson
+    connection: str = written("connection", partial(Part.text, at_most=LONGEST_KEY))
+    inputs: TemplatedJson = within("inputs", partial(read_members, deepest=_DEEPEST), default=_NO_INPUTS)
 
     @property
     def label(self) -> str:
@@ -75,24 +78,10 @@ class SendStep(SendingStep):
 
     @classmethod
     def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(required=["connection"], optional=["inputs", "onFailure"], reading=read)
-            connection = read(lambda: fields["connection"].text(at_most=LONGEST_KEY))
-            inputs = read(lambda: _read_inputs(step, fields.get("inputs")))
-            on_failure = read(lambda: read_on_failure(fields))
-        parsed = cls(id=step.id, connection=connection, inputs=inputs, on_failure=on_failure, next=step.next())
+        parsed = super().parse(step)
         if step.known is not None and not step.stored:
-            parsed._require_fitting(step, fields["connection"])
+            _require_fitting(parsed, step, step.part.field("connection"))
         return parsed
-
-    def _require_fitting(self, step: WrittenStep, named: Part) -> None:
-        """Refuses a connection that is not there, and inputs that it would never take."""
-        wanted = step.known.connection(self.connection) if step.known else None
-        if wanted is None:
-            named.refuse(f"is {self.connection!r}, but the workspace has no connection with this key.")
-        with Reading() as read:
-            for name, why in self.mistakes(wanted):
-                read.note(Part(None, f"{step.part.place}.inputs{f'.{name}' if name else ''}", step.part.refusal), why)
 
     def mistakes(self, wanted: Inputs) -> list[tuple[str, str]]:
         """What of its inputs can never be right for a connection that wants these: where, and why."""
@@ -110,7 +99,11 @@ class SendStep(SendingStep):
         ]
 
 
-def _read_inputs(step: WrittenStep, part: Part | None) -> TemplatedJson:
-    if part is None:
-        return TemplatedJson({}, constant=True)
-    return read_members(step, part, deepest=_DEEPEST)
+def _require_fitting(sent: SendStep, step: WrittenStep, named: Part) -> None:
+    """Refuses a connection that is not there, and inputs that it would never take."""
+    wanted = step.known.connection(sent.connection) if step.known else None
+    if wanted is None:
+        named.refuse(f"is {sent.connection!r}, but the workspace has no connection with this key.")
+    with Reading() as read:
+        for name, why in sent.mistakes(wanted):
+            read.note(Part(None, f"{step.part.place}.inputs{f'.{name}' if name else ''}", step.part.refusal), why)

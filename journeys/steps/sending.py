@@ -2,12 +2,12 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from engage.json.documents import Fields
+from engage.json.described import written
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
-from journeys.steps.kinds import EXITED, Kind, Way, way
+from journeys.steps.kinds import EXITED, Kind, Way, following, way
 from journeys.steps.request import one_of
 from journeys.steps.results import (
     Answered,
@@ -22,9 +22,6 @@ from journeys.steps.results import (
     step_record,
 )
 
-OnFailure = Literal["continue", "exit"]
-_ON_FAILURE: tuple[OnFailure, ...] = ("continue", "exit")
-
 
 @dataclass(frozen=True, kw_only=True)
 class SendingStep(Kind):
@@ -32,9 +29,8 @@ class SendingStep(Kind):
 
     called: ClassVar[str]  # in reasons: "webhook"
 
-    id: str
-    on_failure: OnFailure
-    next: str | None
+    on_failure: str = written("onFailure", one_of("continue", "exit"), default="continue")
+    next: str | None = following()
 
     @abstractmethod
     def rendered(self, context: StepContext, rendering: Rendering) -> WebhookRequest:
@@ -72,8 +68,3 @@ class SendingStep(Kind):
         if self.on_failure == "continue":
             return GoTo(step_id=self.next)
         return Ended(step_id=self.id, exited=True, reason=f"The {self.called} {self.id!r} failed. {why}")
-
-
-def read_on_failure(fields: Fields) -> OnFailure:
-    """What follows a request that has failed for good."""
-    return one_of(fields.get("onFailure"), _ON_FAILURE, default="continue")

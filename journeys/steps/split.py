@@ -6,9 +6,10 @@
 import hashlib
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from engage.json.documents import Part, Reading
+from engage.json.described import list_of, object_of, within, written
+from engage.json.documents import Part
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
@@ -19,12 +20,20 @@ MAX_WEIGHT = 1_000_000
 _HASHED_BYTES = 8
 
 
+def _read_weight(part: Part) -> float:
+    if isinstance(part.value, bool) or not isinstance(part.value, int | float):
+        part.refuse_type("a number")
+    if not 0 < part.value <= MAX_WEIGHT:
+        part.refuse(f"must be more than 0 and at most {MAX_WEIGHT:,}.")
+    return part.value
+
+
 @dataclass(frozen=True, kw_only=True)
 class Path:
     """A path taken by a share of the customers: its weight divided by the sum of all weights."""
 
-    weight: float
-    next: str | None
+    weight: float = written("weight", _read_weight)
+    next: str | None = within("next", WrittenStep.target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +46,7 @@ class Split(Kind):
     )
     examples: ClassVar = ({"id": "halves", "paths": [{"weight": 90, "next": "note"}, {"weight": 10, "next": "leave"}]},)
 
-    id: str
-    paths: tuple[Path, ...]
+    paths: tuple[Path, ...] = within("paths", list_of(object_of(Path), at_most=MAX_PATHS, least=2, called="two paths"))
 
     @property
     def label(self) -> str:
@@ -60,34 +68,3 @@ class Split(Kind):
         ends = list(accumulate(path.weight for path in self.paths))
         point = int.from_bytes(digest[:_HASHED_BYTES]) / 256**_HASHED_BYTES * ends[-1]
         return next((index for index, end in enumerate(ends) if point < end), len(ends) - 1)
-
-    @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(required=["paths"], reading=read)
-            paths = read(lambda: _read_paths(step, fields["paths"]))
-        return cls(id=step.id, paths=paths)
-
-
-def _read_paths(step: WrittenStep, part: Part) -> tuple[Path, ...]:
-    with Reading() as read:
-        paths = read.each(part.items(at_most=MAX_PATHS), lambda item: _read_path(step, item))
-        if len(paths) < 2:  # noqa: PLR2004
-            part.refuse("must hold at least two paths.")
-    return tuple(paths)
-
-
-def _read_path(step: WrittenStep, part: Part) -> Path:
-    with Reading() as read:
-        fields = part.fields(required=["weight", "next"], reading=read)
-        weight = read(lambda: _read_weight(fields["weight"]))
-        target = read(lambda: step.target(fields["next"]))
-    return Path(weight=weight, next=target)
-
-
-def _read_weight(part: Part) -> float:
-    if isinstance(part.value, bool) or not isinstance(part.value, int | float):
-        part.refuse_type("a number")
-    if not 0 < part.value <= MAX_WEIGHT:
-        part.refuse(f"must be more than 0 and at most {MAX_WEIGHT:,}.")
-    return part.value

@@ -4,21 +4,37 @@
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES, RESERVED, is_reserved
 from engage.json.compact import json_bytes
-from engage.json.documents import Part, Reading
+from engage.json.described import within
+from engage.json.documents import Part
 from engage.json.storable import STORED_DEPTH
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
-from journeys.steps.kinds import Kind, Way, way
+from journeys.steps.kinds import Kind, Way, following, way
 from journeys.steps.results import GoTo, StepFailed, StepResult, TrackedEvent, step_record
 from journeys.steps.templated import TemplatedJson, read_members
 from journeys.steps.written import WrittenStep
 
 MAX_LINKS = 20
 _NO_PROPERTIES = TemplatedJson({}, constant=True)
+
+
+def _read_name(step: WrittenStep, part: Part) -> str:
+    name = part.text(at_most=MAX_EVENT_NAME_LENGTH)
+    if is_reserved(name) and not step.stored:
+        part.refuse(RESERVED)
+    return name
+
+
+def _read_properties(step: WrittenStep, part: Part) -> TemplatedJson:
+    properties = read_members(step, part, deepest=STORED_DEPTH)
+    size = json_bytes(part.value)
+    if size > MAX_EVENT_PROPERTIES_BYTES:
+        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_EVENT_PROPERTIES_BYTES}.")
+    return properties
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +45,9 @@ class TrackEvent(Kind):
     does: ClassVar = "Records an event of the customer, which may start or move journeys. Only eventName is needed."
     examples: ClassVar = ({"id": "thank", "eventName": "thanked", "eventProperties": {"plan": "{{ customer.plan }}"}},)
 
-    id: str
-    event_name: str
-    properties: TemplatedJson
-    next: str | None
+    event_name: str = within("eventName", _read_name)
+    properties: TemplatedJson = within("eventProperties", _read_properties, default=_NO_PROPERTIES, or_null=True)
+    next: str | None = following()
 
     @property
     def label(self) -> str:
@@ -58,21 +73,6 @@ class TrackEvent(Kind):
         chain = context.chain + 1
         return TrackedEvent(name=self.event_name, properties=properties, chain=chain, reacts=chain <= MAX_LINKS)
 
-    @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(required=["eventName"], optional=["eventProperties"], reading=read)
-            name = read(lambda: _read_name(step, fields["eventName"]))
-            properties = read(lambda: _read_properties(step, fields.get("eventProperties")))
-        return cls(id=step.id, event_name=name, properties=properties, next=step.next())
-
-
-def _read_name(step: WrittenStep, part: Part) -> str:
-    name = part.text(at_most=MAX_EVENT_NAME_LENGTH)
-    if is_reserved(name) and not step.stored:
-        part.refuse(RESERVED)
-    return name
-
 
 def _require_small(properties: Any) -> None:
     size = json_bytes(properties)
@@ -86,13 +86,3 @@ def _in_words(tracked: TrackedEvent) -> str:
     if tracked.reacts:
         return f"Recorded the event {tracked.name!r}."
     return f"Recorded the event {tracked.name!r}, without effect: {MAX_LINKS} events led to it one by another."
-
-
-def _read_properties(step: WrittenStep, part: Part | None) -> TemplatedJson:
-    if part is None or part.is_null:
-        return _NO_PROPERTIES
-    properties = read_members(step, part, deepest=STORED_DEPTH)
-    size = json_bytes(part.value)
-    if size > MAX_EVENT_PROPERTIES_BYTES:
-        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_EVENT_PROPERTIES_BYTES}.")
-    return properties

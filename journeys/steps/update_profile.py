@@ -5,19 +5,34 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from customers.attribute_rules import MAX_PROFILE_BYTES, check_attribute_names, check_attributes_size, merged
 from engage.errors import InvalidRequest
-from engage.json.documents import Part, Reading
+from engage.json.described import within
+from engage.json.documents import Part
 from engage.json.storable import STORED_DEPTH
 from journeys.steps.context import StepContext
-from journeys.steps.kinds import Kind, Way, way
+from journeys.steps.kinds import Kind, Way, following, way
 from journeys.steps.results import GoTo, StepFailed, StepResult, step_record
 from journeys.steps.templated import TemplatedJson, read_members
 from journeys.steps.written import WrittenStep
 
 _DRAWN_NAMES, _SHOWN_NAMES = 3, 5
+
+
+def _read_attributes(step: WrittenStep, part: Part) -> TemplatedJson:
+    names = part.members()
+    if not names:
+        part.refuse("must hold at least one attribute.")
+    attributes = read_members(step, part, deepest=STORED_DEPTH)
+    try:
+        check_attribute_names(names, field=part.place)
+        if not step.stored and attributes.constant:
+            check_attributes_size(attributes.value)
+    except InvalidRequest as invalid:
+        raise part.refusal(invalid.message) from None
+    return attributes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +52,8 @@ class UpdateProfile(Kind):
         },
     )
 
-    id: str
-    attributes: TemplatedJson
-    next: str | None
+    attributes: TemplatedJson = within("attributes", _read_attributes)
+    next: str | None = following()
 
     @property
     def label(self) -> str:
@@ -59,13 +73,6 @@ class UpdateProfile(Kind):
             record = step_record(self, "done", _in_words(writes), missing=rendering.missing, writes=writes)
         return StepResult(step_record=record, then=GoTo(step_id=self.next))
 
-    @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(required=["attributes"], reading=read)
-            attributes = read(lambda: _read_attributes(step, fields["attributes"]))
-        return cls(id=step.id, attributes=attributes, next=step.next())
-
 
 def _written(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[str, Any]:
     """The profile after the writes. Raises StepFailed if it grows too large."""
@@ -84,17 +91,3 @@ def _in_words(writes: Mapping[str, Any]) -> str:
 def _listed(names: Sequence[str], *, at_most: int) -> str:
     more = len(names) - at_most
     return f"{', '.join(names[:at_most])}{f' and {more} more' if more > 0 else ''}"
-
-
-def _read_attributes(step: WrittenStep, part: Part) -> TemplatedJson:
-    names = part.members()
-    if not names:
-        part.refuse("must hold at least one attribute.")
-    attributes = read_members(step, part, deepest=STORED_DEPTH)
-    try:
-        check_attribute_names(names, field=part.place)
-        if not step.stored and attributes.constant:
-            check_attributes_size(attributes.value)
-    except InvalidRequest as invalid:
-        raise part.refusal(invalid.message) from None
-    return attributes

@@ -11,7 +11,6 @@ With `"delivery": "offer"`, it waits for an event `in_app.…` of what the step 
 delivered: both are done in one transaction, so there is no gap.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Self
@@ -19,12 +18,13 @@ from typing import ClassVar, Self
 from customers.conditions import AllOf, parse_condition
 from customers.conditions.fields import ENROLLED
 from customers.event_rules import RESERVED_PREFIX
-from engage.json.documents import Part, Reading
+from engage.json.described import all_of, taken_from, written
+from engage.json.documents import Fields
 from engage.json.durations import duration_in_words
 from journeys.steps.context import StepContext
 from journeys.steps.durations import read_timeout
-from journeys.steps.events import EventPattern, read_pattern
-from journeys.steps.kinds import Kind, Way, way
+from journeys.steps.events import EventPattern
+from journeys.steps.kinds import Kind, Way, target, way
 from journeys.steps.results import (
     AlreadyHappened,
     AwaitEvent,
@@ -38,6 +38,22 @@ from journeys.steps.results import (
     step_record,
 )
 from journeys.steps.written import WrittenStep
+
+
+def _read_delivery(step: WrittenStep, parts: Fields) -> str | None:
+    part = parts.get("delivery")
+    if part is None or part.is_null:
+        return None
+    if not str(parts["event"].value).startswith(RESERVED_PREFIX):
+        part.refuse(f"may stand only where the event's name begins with {RESERVED_PREFIX}.")
+    return step.target(part)
+
+
+def _of_delivery(pattern: EventPattern, step_id: str) -> EventPattern:
+    """The pattern, for events of what this step has delivered alone."""
+    test = {"field": "event.deliveryId", "op": "eq", "to": f"steps.{step_id}.deliveryId"}
+    own = parse_condition(test, roots=ENROLLED, place="delivery", stored=True)
+    return replace(pattern, where=own if pattern.where is None else AllOf((own, pattern.where)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +80,11 @@ class WaitForEvent(Kind):
     )
     paces_loops: ClassVar = True
 
-    id: str
-    pattern: EventPattern
-    timeout: timedelta
-    on_event: str | None
-    on_timeout: str | None
-    delivery: str | None = None
+    pattern: EventPattern = all_of(EventPattern)
+    delivery: str | None = taken_from(_read_delivery, optional=["delivery"], default=None)
+    timeout: timedelta = written("timeout", read_timeout)
+    on_event: str | None = target("onEvent")
+    on_timeout: str | None = target("onTimeout")
 
     @property
     def label(self) -> str:
@@ -111,35 +126,7 @@ class WaitForEvent(Kind):
 
     @classmethod
     def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(
-                required=["event", "timeout"],
-                optional=["where", "fromBridge", "delivery", "onEvent", "onTimeout"],
-                reading=read,
-            )
-            delivery = read(lambda: _read_delivery(step, fields))
-            timeout = read(lambda: read_timeout(fields["timeout"]))
-            pattern = read(lambda: read_pattern(fields, stored=step.stored, names=step.names))
-            on_event = read(lambda: step.target_in(fields, "onEvent"))
-            on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
-        if delivery is not None:
-            pattern = _of_delivery(pattern, delivery)
-        return cls(
-            id=step.id, pattern=pattern, timeout=timeout, on_event=on_event, on_timeout=on_timeout, delivery=delivery
-        )
-
-
-def _read_delivery(step: WrittenStep, fields: Mapping[str, Part]) -> str | None:
-    part = fields.get("delivery")
-    if part is None or part.is_null:
-        return None
-    if not str(fields["event"].value).startswith(RESERVED_PREFIX):
-        part.refuse(f"may stand only where the event's name begins with {RESERVED_PREFIX}.")
-    return step.target(part)
-
-
-def _of_delivery(pattern: EventPattern, step_id: str) -> EventPattern:
-    """The pattern, for events of what this step has delivered alone."""
-    test = {"field": "event.deliveryId", "op": "eq", "to": f"steps.{step_id}.deliveryId"}
-    own = parse_condition(test, roots=ENROLLED, place="delivery", stored=True)
-    return replace(pattern, where=own if pattern.where is None else AllOf((own, pattern.where)))
+        parsed = super().parse(step)
+        if parsed.delivery is None:
+            return parsed
+        return replace(parsed, pattern=_of_delivery(parsed.pattern, parsed.delivery))

@@ -10,19 +10,18 @@ moments at which that may come out otherwise are due times.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from customers.conditions import Condition, Facts, evaluate, findings_of, in_words, values_that_decide
 from customers.conditions.changes import next_change
-from engage.json.documents import Reading
+from engage.json.described import within, written
 from engage.json.durations import duration_in_words
-from journeys.steps.conditions import read_condition
+from journeys.steps.conditions import condition_within
 from journeys.steps.context import StepContext
 from journeys.steps.durations import read_timeout
-from journeys.steps.kinds import Kind, Way, way
+from journeys.steps.kinds import Kind, Way, target, way
 from journeys.steps.results import AwaitChange, GoTo, Heard, Resumption, StepResult, TimedOut, going_on, step_record
 from journeys.steps.results import in_words as moment_in_words
-from journeys.steps.written import WrittenStep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +43,10 @@ class WaitUntil(Kind):
         },
     )
 
-    id: str
-    condition: Condition
-    timeout: timedelta
-    on_true: str | None
-    on_timeout: str | None
+    condition: Condition = within("if", condition_within)
+    timeout: timedelta = written("timeout", read_timeout)
+    on_true: str | None = target("onTrue")
+    on_timeout: str | None = target("onTimeout")
 
     @property
     def label(self) -> str:
@@ -95,13 +93,3 @@ class WaitUntil(Kind):
         detail = f"{why}: {going_on(step_id)}."
         record = step_record(self, "done", detail, resumed=because is None, because=because or ())
         return StepResult(step_record=record, then=GoTo(step_id=step_id))
-
-    @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(required=["if", "timeout"], optional=["onTrue", "onTimeout"], reading=read)
-            timeout = read(lambda: read_timeout(fields["timeout"]))
-            condition = read(lambda: read_condition(fields["if"], stored=step.stored, names=step.names))
-            on_true = read(lambda: step.target_in(fields, "onTrue"))
-            on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
-        return cls(id=step.id, condition=condition, timeout=timeout, on_true=on_true, on_timeout=on_timeout)

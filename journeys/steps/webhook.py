@@ -7,17 +7,16 @@ is rendered here (request.py), and its result decides where the walk goes on; th
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from engage.json.documents import Reading
+from engage.json.described import all_of
 from journeys.rendering import Names, Rendering
 from journeys.steps.answer_rules import STATUS
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import KeptBy
-from journeys.steps.request import OPTIONAL, RequestTemplate, read_request
+from journeys.steps.request import RequestTemplate
 from journeys.steps.results import WebhookRequest
-from journeys.steps.sending import SendingStep, read_on_failure
-from journeys.steps.written import WrittenStep
+from journeys.steps.sending import SendingStep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +49,7 @@ class Webhook(SendingStep):
         },
     )
 
-    request: RequestTemplate
+    request: RequestTemplate = all_of(RequestTemplate)
 
     @property
     def label(self) -> str:
@@ -63,11 +62,3 @@ class Webhook(SendingStep):
 
     def rendered(self, context: StepContext, rendering: Rendering) -> WebhookRequest:
         return self.request.render(rendering)
-
-    @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        with Reading() as read:
-            fields = step.fields(required=["url"], optional=[*OPTIONAL, "onFailure"], reading=read)
-            request = read(lambda: read_request(step, fields))
-            on_failure = read(lambda: read_on_failure(fields))
-        return cls(id=step.id, request=request, on_failure=on_failure, next=step.next())

@@ -37,7 +37,7 @@ def messages(workspace: Workspace, **fields: Any) -> list[str]:
 def test_all_mistakes_of_a_connection_are_told_with_their_places(acme: Workspace) -> None:
     wrong = {"method": "FAX", "body": {"a": "{{ inputs.cc }}"}, "html": ["cc"], "secretUrl": 1, "tls": True}
     assert [message.split()[0] for message in messages(acme, url="http://10.0.0.1/", **wrong)] == [
-        "tls", "secretUrl", "method", "body.a", "url", "html[0]",
+        "tls", "secretUrl", "method", "url", "body.a", "html[0]",
     ]  # fmt: skip
     for schema, why in (
         ([], "inputs must be an object"),
