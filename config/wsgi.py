@@ -22,7 +22,7 @@ from config.monitoring.presence import announce
 from config.process.loaded_code import freeze_loaded_objects
 from config.process.settings_at_start import load_settings
 from engage.database.statement_limit import statement_limit
-from engage.sizes import KIB, MAX_BODY_BYTES
+from engage.sizes import KIB, longest_body
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 load_settings()
@@ -102,6 +102,6 @@ def _give_chunks_a_length(environ: dict[str, Any]) -> bool:
     Returns whether the body is chunked.
     """
     if not environ.get("CONTENT_LENGTH") and environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked":
-        environ["CONTENT_LENGTH"] = str(MAX_BODY_BYTES + 1)
+        environ["CONTENT_LENGTH"] = str(longest_body(environ.get("PATH_INFO", "")) + 1)
         return True
     return False

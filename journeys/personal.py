@@ -18,8 +18,9 @@ PERSONAL = {
     "jobs": Kept(
         rows=f"FROM journeys_enrollmentjob kept JOIN journeys_trigger trigger ON trigger.id = kept.trigger_id "
         f"WHERE {OWN}",
-        # What was sent for many says nothing of one of them, but in what was rendered from it.
-        more="'queued_at', trigger.queued_at, 'payload', CASE WHEN trigger.customers = 1 THEN trigger.payload END",
+        # What was sent for many says nothing of one of them, but in what was rendered from it; what for one alone does.
+        more="'queued_at', trigger.queued_at, 'payload', "
+        "CASE WHEN trigger.customers = 1 THEN trigger.payload || coalesce(kept.payload, '{}') ELSE kept.payload END",
         erased=False,
     ),
     "enrollments": Kept(rows=f"FROM journeys_enrollment kept WHERE {OWN}", order="kept.entered_at, kept.id"),

@@ -21,7 +21,7 @@ from config.serving.connection import Connection, State
 from config.serving.options import Options, options
 from config.serving.refusals import Refused
 from config.serving.turns import Turns
-from engage.sizes import MAX_BODY_BYTES, MAX_FORM_BYTES
+from engage.sizes import longest_body
 
 MOST_CONNECTIONS = 10_000
 _SPARE_FILES = 100  # beside connections: PostgreSQL, Redis, long answers
@@ -31,7 +31,6 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 _LAST_SECONDS = 10.0  # for threads that are still busy when all connections are gone
 _AT_ONCE = "/livez"
 _APART = frozenset({"/readyz", "/metrics"})
-_FORMS = "/admin/"  # as in config/urls.py
 
 log = logging.getLogger(__name__)
 Waiting = Turns[tuple[Request, Caller] | None]
@@ -133,7 +132,7 @@ class Worker:
         return self._held <= _MOST_HELD
 
     def longest_body(self, path: str) -> int:
-        return MAX_FORM_BYTES if path.startswith(_FORMS) else MAX_BODY_BYTES
+        return longest_body(path)
 
     def _look(self, parent: int) -> None:
         now = time.monotonic()

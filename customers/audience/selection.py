@@ -109,8 +109,8 @@ def select_audience(*, workspace_id: str, audience: Audience, segments: Sequence
     by_name = audience.external_ids is not None
     tables = compose(
         "named AS MATERIALIZED ({}), exempt AS MATERIALIZED ({})",
-        _known_as(workspace_id, audience.external_ids or (), belongs=belongs),
-        _known_as(workspace_id, audience.exclude_external_ids, belongs=Fragment("true") if by_name else belongs),
+        known_as(workspace_id, audience.external_ids or (), belongs=belongs),
+        known_as(workspace_id, audience.exclude_external_ids, belongs=Fragment("true") if by_name else belongs),
     )
     if by_name:
         chosen = Fragment("SELECT customer_id AS id FROM named WHERE belongs")
@@ -142,7 +142,8 @@ LEFT JOIN LATERAL (
 )
 
 
-def _known_as(workspace_id: str, external_ids: Sequence[str], *, belongs: Fragment) -> Fragment:
+def known_as(workspace_id: str, external_ids: Sequence[str], *, belongs: Fragment) -> Fragment:
+    """A table of a Selection: who has these external ids, and whether they belong."""
     sent = list(dict.fromkeys(external_ids))
     blank = [external_id for external_id in sent if not external_id.strip()]
     return _KNOWN_AS.filled(sent=sent, belongs=belongs, workspace_id=workspace_id, blank=blank)

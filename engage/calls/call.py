@@ -118,8 +118,9 @@ class Call:
     `says` is the message of a success, unless each answer has its own. `answer` tells in the document what it holds, by
     status if there are several; its component is called after what it holds, or `answer_name`. `parameters` are headers
     of its own, and `refuses` examples of the refusals of its own. With `once`, it takes an `Idempotency-Key`; with
-    `optional_body`, no body at all is an empty one. Its view inherits from `view`, which says what the call needs of
-    its own (engage/http/views.py). Paths that are called `often` are matched before the others.
+    `optional_body`, no body at all is an empty one. `max_body_bytes` and `max_inflated_bytes` allow larger bodies than
+    elsewhere. Its view inherits from `view`, which says what the call needs of its own (engage/http/views.py). Paths
+    that are called `often` are matched before the others.
     """
 
     method: str
@@ -138,6 +139,7 @@ class Call:
     status: int = HTTPStatus.OK
     once: bool = False
     optional_body: bool = False
+    max_body_bytes: int | None = None
     max_inflated_bytes: int | None = None
     view: type[Any] | None = None
     often: bool = False

@@ -22,6 +22,7 @@ from engage.json.fields import snake_case
 from engage.json.reading import read
 from engage.json.writing import written
 from engage.scopes import Scope
+from engage.sizes import MAX_BODY_BYTES
 
 
 def urlpatterns(calls: Iterable[Call], *, below: str) -> list[URLPattern | URLResolver]:
@@ -84,6 +85,10 @@ class _ServerEndpoint(_Endpoint, ServerView):
     @property
     def scope(self) -> Scope | None:  # type: ignore[override]
         return self.call.scope
+
+    @property
+    def max_body_bytes(self) -> int:  # type: ignore[override]
+        return self.call.max_body_bytes or MAX_BODY_BYTES
 
     @property
     def max_inflated_bytes(self) -> int:  # type: ignore[override]

@@ -39,6 +39,8 @@ class _JsonObjectParser(BaseParser):
             raw = inflate(raw, limit=getattr(context.get("view"), "max_inflated_bytes", MAX_BODY_BYTES))
         if count := getattr(context.get("view"), "count_body", None):
             count(len(raw))
+        if accept := getattr(context.get("view"), "accept_body", None):
+            accept(raw)
         return parse_object(raw, most_values=MAX_BODY_VALUES)
 
 

@@ -12,6 +12,7 @@ from engage.json.compact import ascii_json
 from engage.json.fields import LEFT_OUT, filled
 from engage.json.keywords import Keywords, known
 from engage.json.writing import written
+from journeys.api.recipients import RefusedRecipient
 from journeys.entering.dry_runs import DryRun, Tried
 from journeys.entry_rules import Verdict
 from journeys.operations.redaction import url_without_secrets, without_values
@@ -132,6 +133,11 @@ class DryRunData(LeftOut, _OfJourney):
     customers: Annotated[
         Sequence[Tried] | None,
         "The customers that the call would queue. Omitted if a call for many customers sends `Prefer: return=minimal`.",
+        LEFT_OUT,
+    ] = None
+    refused: Annotated[
+        Sequence[RefusedRecipient] | None,
+        "The recipients that would be refused, of a call with `recipients`.",
         LEFT_OUT,
     ] = None
     rehearsal: Annotated[

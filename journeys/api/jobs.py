@@ -14,7 +14,7 @@ from engage.calls.queries import CURSOR, LIMIT
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest
 from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
-from engage.json.fields import Parsed, Whole, filled
+from engage.json.fields import LEFT_OUT, Parsed, Whole, filled
 from engage.json.keywords import Keywords, known
 from engage.scopes import Scope
 from journeys.api.path_ids import ADAS_JOB, BOBS_JOB, JOURNEY_ID
@@ -62,7 +62,9 @@ class JobsQuery:
 class LeftOutCounts:
     """How many a call left out."""
 
-    unknown: Annotated[int, "The number of `external_ids` that no customer had.", Keywords(minimum=0)]
+    unknown: Annotated[
+        int, "The number of `external_ids`, or of `recipients`, that no customer had.", Keywords(minimum=0)
+    ]
     excluded: Annotated[int, "The number of customers left out because of `exclude_external_ids`.", Keywords(minimum=0)]
     not_in_segments: Annotated[
         int, "The number of customers in `external_ids` who were in none of the segments.", Keywords(minimum=0)
@@ -75,12 +77,21 @@ class CallSent(LeftOut):
 
     schema_name: ClassVar = "Call"
 
-    external_ids: Annotated[int, "The number of different `external_ids` in the call.", Keywords(minimum=0)]
+    external_ids: Annotated[
+        int,
+        "The number of different `external_ids` in the call, or of the `recipients` that were not refused at once.",
+        Keywords(minimum=0),
+    ]
     segment_ids: Annotated[Sequence[ObjectId], "The `segment_ids` of the call."]
     exclusions: Annotated[
         Sequence[NamedCustomer], "The customers in `exclude_external_ids`, selected otherwise or not."
     ]
     unknown_exclusions: Annotated[Sequence[str], "The `exclude_external_ids` that no customer had, in the order sent."]
+    unknown_recipients: Annotated[
+        Sequence[int] | None,
+        "The places, from 0, of the `recipients` that no customer was. Omitted if the call had no recipients.",
+        LEFT_OUT,
+    ] = None
     left_out: Annotated[
         LeftOutCounts,
         "The numbers of those left out. `unknownExternalIds` lists fewer than `unknown` once a customer with such an "
@@ -95,6 +106,7 @@ class CallSent(LeftOut):
             segment_ids=call.segment_ids,
             exclusions=call.exempt,
             unknown_exclusions=call.unknown_exclusions,
+            unknown_recipients=call.unknown_recipients,
             left_out=LeftOutCounts(
                 unknown=call.unknown,
                 excluded=len(call.left_out.excluded),

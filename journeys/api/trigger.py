@@ -22,14 +22,16 @@ from engage.calls.queries import DryRun
 from engage.database.object_ids import ObjectId
 from engage.errors import MissingParameter
 from engage.http.long_answers import LongAnswer, long_answer
+from engage.http.parsing import body_too_large
 from engage.http.views import ServerView
 from engage.json.compact import ascii_json
-from engage.json.fields import LEFT_OUT, Items, Spelled, Stored, Text
+from engage.json.fields import LEFT_OUT, Items, Spelled, Stored, Text, filled
 from engage.json.keywords import Keywords, OneOf
 from engage.json.reading import ArraySizeExceeded, Problem
 from engage.json.writing import written
 from engage.schema.bodies import BLANK, NOT_BLANK, at_least_one_of, none_of
 from engage.scopes import Scope, require_scope
+from engage.sizes import MAX_BODY_BYTES, MAX_RECIPIENTS_BYTES
 from journeys.api.dry_runs import (
     DRY_RUN_MESSAGE,
     DryRunData,
@@ -39,7 +41,18 @@ from journeys.api.dry_runs import (
     RehearsedWebhookData,
 )
 from journeys.api.path_ids import ADAS_JOB, BOBS_JOB, JOURNEY_ID, TRIGGER_ID
-from journeys.entering.dry_runs import Tried, dry_run_many, dry_run_one
+from journeys.api.recipients import (
+    NO_RECIPIENT_NAMED,
+    InvalidRecipient,
+    QueuedRecipientData,
+    RecipientPart,
+    RefusedRecipient,
+    first_named,
+    read_recipients,
+    with_those_named_twice,
+)
+from journeys.entering.dry_runs import Tried, dry_run_many, dry_run_one, dry_run_recipients
+from journeys.entering.recipients import QueuedRecipients, recipients_queued_before, trigger_recipients
 from journeys.entering.trigger import (
     ExcludedOne,
     InvalidJourneyType,
@@ -53,25 +66,32 @@ from journeys.entering.trigger import (
 from journeys.entry_rules import Verdict
 
 _ONE = ("customerId", "external_id", "email")  # in order of precedence
-_MANY = ("external_ids", "segment_ids")
-_ONE_SPELLED, _MANY_SPELLED = (*_ONE, "externalId"), (*_MANY, "externalIds", "segmentIds")
-_NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
+_MANY = ("external_ids", "segment_ids", "recipients")
+_ONE_SPELLED = (*_ONE, "externalId")
+_LISTS_SPELLED = ("external_ids", "segment_ids", "externalIds", "segmentIds")
+_SOME, _NONE = {"type": "array", "minItems": 1}, {"type": ["array", "null"], "maxItems": 0}
+_NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, segment_ids, recipients must be present."
 _ANY = Text(longest=None, blank_is_absent=True)  # a value that is too long matches no customer
 _RETURN = re.compile(r"(?:^|,)\s*return\s*=\s*\"?([a-z]+)\"?\s*(?=[,;]|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TriggerBody:
-    """Either one customer, by one identifier, or many, by ids and segments."""
+    """Either one customer, by one identifier, or many, by ids and segments, or each with a payload of their own."""
 
     rules: ClassVar = {
         "oneOf": [
             {"title": "One customer"}
             | at_least_one_of(*_ONE_SPELLED, value=NOT_BLANK)
-            | none_of(*_MANY_SPELLED, absent={"type": ["array", "null"], "maxItems": 0}),
+            | none_of(*_LISTS_SPELLED, "recipients", absent=_NONE),
             {"title": "Many customers"}
-            | at_least_one_of(*_MANY_SPELLED, value={"type": "array", "minItems": 1})
-            | none_of(*_ONE_SPELLED, absent=BLANK),
+            | at_least_one_of(*_LISTS_SPELLED, value=_SOME)
+            | none_of(*_ONE_SPELLED, absent=BLANK)
+            | {"allOf": [none_of("recipients", absent=_NONE)]},
+            {"title": "Recipients"}
+            | at_least_one_of("recipients", value=_SOME)
+            | none_of(*_ONE_SPELLED, absent=BLANK)
+            | {"allOf": [none_of(*_LISTS_SPELLED, absent=_NONE)]},
         ]
     }
 
@@ -93,6 +113,12 @@ class TriggerBody:
         Items(most=10),
         Spelled("segment_ids", also="segmentIds"),
     ] = None
+    recipients: Annotated[
+        list[Any] | None,
+        "The customers, each with a payload of their own, in place of every other way to name customers. Those whom no "
+        "customer is are skipped.",
+        Items(most=1000, of=RecipientPart),
+    ] = None
     exclude_external_ids: Annotated[
         list[str],
         "The external ids of customers to leave out, however they were selected.",
@@ -113,17 +139,18 @@ class TriggerBody:
             one = self.recipient.field
             told = f"{one} names one customer and {many} names many; send the one or the other, not both."
             yield Problem(many, told, is_sentence=True)
+        if self.recipients and (
+            other := next((name for name in ("external_ids", "segment_ids") if getattr(self, name)), None)
+        ):
+            told = f"recipients names the customers, and {other} does as well; send the one or the other, not both."
+            yield Problem("recipients", told, is_sentence=True)
         if not self.recipient and not many:
             yield Problem("external_id", _NOBODY_NAMED, is_missing=True, is_sentence=True)
 
     @cached_property
     def recipient(self) -> Recipient | None:
         """The one customer; None if there are many."""
-        if self.customer_id is not None:
-            return Recipient("customerId", self.customer_id)
-        if self.external_id is not None:
-            return Recipient("external_id", self.external_id)
-        return None if self.email is None else Recipient("email", self.email)
+        return first_named(customer_id=self.customer_id, external_id=self.external_id, email=self.email)
 
     @property
     def excluded(self) -> list[str]:
@@ -141,7 +168,7 @@ class TriggerBody:
 
 @dataclass(frozen=True, kw_only=True)
 class QueuedManyData:
-    """Many customers, queued. `Prefer: return=minimal` leaves the two arrays out."""
+    """Many customers, queued. `Prefer: return=minimal` leaves out `customerIds`, `jobIds` and `recipients`."""
 
     journey_id: Annotated[ObjectId, "The journey's id."]
     status: Literal["queued"] = "queued"
@@ -155,12 +182,35 @@ class QueuedManyData:
     )
     customer_ids: Annotated[Sequence[ObjectId] | None, "The ids of the customers queued.", LEFT_OUT] = None
     job_ids: Annotated[Sequence[str] | None, "The ids of their jobs, in the same order.", LEFT_OUT] = None
+    recipients: Annotated[
+        Sequence[QueuedRecipientData] | None,
+        "Which job is whose, of a call with `recipients`. Those who are not listed are refused, excluded or unknown.",
+        LEFT_OUT,
+    ] = None
+    refused: Annotated[
+        Sequence[RefusedRecipient] | None, "The recipients that were refused, of a call with `recipients`.", LEFT_OUT
+    ] = None
 
     @classmethod
     def of(cls, queued: QueuedMany) -> "QueuedManyData":
         """Without the two arrays."""
         trigger = queued.trigger
         return cls(journey_id=trigger.journey_id, customers_enrolled=trigger.customers, trigger_id=trigger.id)
+
+    @classmethod
+    def of_recipients(
+        cls, queued: QueuedRecipients, refused: Sequence[RefusedRecipient], *, listed: bool = True
+    ) -> "QueuedManyData":
+        jobs = queued.recipients
+        return cls(
+            journey_id=queued.journey_id,
+            customers_enrolled=len({one.customer_id for one in jobs}),
+            trigger_id=queued.trigger_id,
+            customer_ids=[one.customer_id for one in jobs] if listed else None,
+            job_ids=[one.job_id for one in jobs] if listed else None,
+            recipients=[filled(QueuedRecipientData, one) for one in jobs] if listed else None,
+            refused=refused,
+        )
 
     @property
     def says(self) -> str:
@@ -189,9 +239,22 @@ def _array(name: str, pages: Iterable[list[str]]) -> Iterator[str]:
     yield "]"
 
 
-class _Replaying(ServerView):
+def _whole(data: QueuedManyData) -> Iterator[str]:
+    yield ascii_json({"success": True, "message": data.says, "data": written(data)})
+
+
+class _TriggerView(ServerView):
+    def accept_body(self, raw: bytes) -> None:
+        """Takes more than other calls only where it has recipients."""
+        if len(raw) > MAX_BODY_BYTES and b'"recipients"' not in raw:
+            raise body_too_large(MAX_BODY_BYTES)
+
     def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        return _pieces(queued_before(**facts))
+        if "places" not in facts:
+            return _pieces(queued_before(**facts))
+        refused = [RefusedRecipient(**one) for one in facts["refused"]]
+        queued = recipients_queued_before(**{name: facts[name] for name in ("journey_id", "trigger_id", "places")})
+        return _whole(QueuedManyData.of_recipients(queued, refused))
 
 
 _EXCLUDED_SAYS = "The customer is on the call's list of exclusions; nothing was queued."
@@ -219,6 +282,14 @@ _QUEUED_MANY = QueuedManyData(
     trigger_id=_TRIGGER,
     customer_ids=[ADA, BOB],
     job_ids=[ADAS_JOB, BOBS_JOB],
+)
+_QUEUED_RECIPIENTS = replace(
+    _QUEUED_MANY,
+    recipients=[
+        QueuedRecipientData(index=0, customer_id=ADA, job_id=ADAS_JOB),
+        QueuedRecipientData(index=1, customer_id=BOB, job_id=BOBS_JOB),
+    ],
+    refused=[RefusedRecipient.of(2, InvalidRecipient(NO_RECIPIENT_NAMED))],
 )
 _NOBODY = replace(_QUEUED_MANY, customers_enrolled=0, customer_ids=[], job_ids=[])
 _TRIED = Tried(
@@ -284,11 +355,20 @@ def _done(data: Any, says: str) -> Answered[Any]:
         "One customer": {"external_id": "ada", "payload": {"orderId": "A-1042", "total": 59.9}},
         "One customer by e-mail address": {"email": "ada@example.com"},
         "Many customers": {"external_ids": ["ada", "bob"], "payload": {"campaign": "spring"}},
+        "Each with a payload": {
+            "recipients": [
+                {"external_id": "ada", "payload": {"orderId": "A-1042"}},
+                {"email": "bob@example.com", "payload": {"orderId": "A-1043"}},
+                {"payload": {"orderId": "A-1044"}},
+            ],
+            "payload": {"shop": "Berlin"},
+        },
         "A segment without one member": {"segment_ids": ["68a1f0c2e4b0a1d2c3e4f5b1"], "exclude_external_ids": ["bob"]},
     },
     examples={
         "One customer": _QUEUED_ONE,
         "Many customers": Answered(data=_QUEUED_MANY, says=_QUEUED_MANY.says),
+        "Recipients, one refused": Answered(data=_QUEUED_RECIPIENTS, says=_QUEUED_RECIPIENTS.says),
         "Nobody selected": Answered(data=_NOBODY, says=_NOBODY.says),
         "Excluded": _done(ExcludedOne(customer_id=ADA, journey_id=_JOURNEY), _EXCLUDED_SAYS),
         "Dry run for one customer": _done(_DRY_RUN, DRY_RUN_MESSAGE),
@@ -303,7 +383,8 @@ def _done(data: Any, says: str) -> Answered[Any]:
     ],
     once=True,
     often=True,
-    view=_Replaying,
+    max_body_bytes=MAX_RECIPIENTS_BYTES,
+    view=_TriggerView,
 )
 def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
     """Trigger a journey
@@ -318,7 +399,12 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
     **Many customers:** send `external_ids`, `segment_ids` or both. With both, only the customers who are in both are
     queued. No customer is queued twice.
 
-    The two forms cannot be mixed.
+    **Recipients:** send `recipients`, up to 1,000 customers, each with one identifier and a `payload` of their own. It
+    takes precedence, key by key, over the call's `payload`. What is wrong with one recipient is told in `refused`, and
+    the others are queued. Unknown ones are skipped, and the trigger's look-up has their places. The body may then be
+    4 MiB large, and it counts as one call.
+
+    The three forms cannot be mixed.
 
     **Dry run:** `?dryRun=true` returns what the call would do. It is validated, and can be refused, exactly like the
     call. It decides on every customer as a worker would decide now. For one customer, it also goes through the
@@ -329,6 +415,8 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
         require_scope(asked.key.scopes, Scope.CUSTOMERS_READ)
         return _tried(asked, journey_id)
     body = asked.body
+    if body.recipients:
+        return _recipients(asked, journey_id)
     if body.recipient is None:
         return _many(asked, journey_id)
     outcome = trigger_one(
@@ -362,6 +450,30 @@ def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigge
     return long_answer(_pieces(queued), facts=facts, status=HTTPStatus.ACCEPTED)
 
 
+def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
+    sent, refused = read_recipients(asked.body.recipients or ())
+    queued = trigger_recipients(
+        workspace_id=asked.workspace_id,
+        journey_id=journey_id,
+        recipients=sent,
+        exclude_external_ids=asked.body.excluded,
+        payload=asked.body.payload,
+        called_by=asked.key.id,
+    )
+    refused = with_those_named_twice(refused, queued.twice)
+    if _prefers_minimal(asked.request):
+        data = QueuedManyData.of_recipients(queued, refused, listed=False)
+        return Answered(data=data, says=data.says, headers=_MINIMAL)
+    facts = {
+        "journey_id": queued.journey_id,
+        "trigger_id": queued.trigger_id,
+        "places": [one.index for one in queued.recipients],
+        "refused": [written(one) for one in refused],
+    }
+    data = QueuedManyData.of_recipients(queued, refused)
+    return long_answer(_whole(data), facts=facts, status=HTTPStatus.ACCEPTED)
+
+
 def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
     body, workspace_id = asked.body, asked.workspace_id
     if body.recipient:
@@ -374,6 +486,18 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
             now=timezone.now(),
         )
         return _done(DryRunData.of(run, listed=True), DRY_RUN_MESSAGE)
+    if body.recipients:
+        sent, refused = read_recipients(body.recipients)
+        run, twice = dry_run_recipients(
+            workspace_id=workspace_id,
+            journey_id=journey_id,
+            recipients=sent,
+            exclude_external_ids=body.excluded,
+            payload=body.payload,
+        )
+        minimal = _prefers_minimal(asked.request)
+        data = replace(DryRunData.of(run, listed=not minimal), refused=with_those_named_twice(refused, twice))
+        return replace(_done(data, DRY_RUN_MESSAGE), headers=_MINIMAL if minimal else {})
     run = dry_run_many(workspace_id=workspace_id, journey_id=journey_id, audience=body.audience, payload=body.payload)
     if _prefers_minimal(asked.request):
         return replace(_done(DryRunData.of(run, listed=False), DRY_RUN_MESSAGE), headers=_MINIMAL)

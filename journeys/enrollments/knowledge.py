@@ -1,7 +1,7 @@
 """What enrollments know, for conditions that are asked outside of their walks: customer, payload, the last event.
 
 Profiles and payloads stay text until a condition asks for them. Payloads are read once for each trigger: those whom a
-call for many has enrolled share one.
+call for many has enrolled share one. What was sent for one of them alone goes over it.
 """
 
 import json
@@ -27,7 +27,7 @@ _EVENT = (
 # Laterals with a limit (docs/sql.md): each row is looked up by its key, whatever the planner expects.
 _OF_ENROLLMENTS = Statement(
     """
-SELECT asked.id, job.trigger_id, {customer}, {event}, {kept}::text AS kept
+SELECT asked.id, job.trigger_id, job.payload AS own_payload, {customer}, {event}, {kept}::text AS kept
 FROM unnest({enrollment_ids}::text[]) AS asked (id)
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = asked.id LIMIT 1) AS enrollment
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollmentjob known WHERE known.id = enrollment.job_id LIMIT 1) AS job
@@ -46,6 +46,11 @@ FROM customers_customer customer WHERE id = ANY({customer_ids}::text[])
     customer=_CUSTOMER,
 )
 _PAYLOADS = Statement("SELECT id, payload, serial FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])")
+_PAYLOADS_AND_OWN = Statement("""
+SELECT id, payload FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])
+UNION ALL
+SELECT id::text, payload FROM journeys_enrollmentjob WHERE id = ANY({job_ids}::bigint[]) AND payload IS NOT NULL
+""")
 
 
 def known_to(enrollment_ids: Collection[str], *, now: datetime) -> dict[str, Known]:
@@ -56,13 +61,16 @@ def known_to(enrollment_ids: Collection[str], *, now: datetime) -> dict[str, Kno
 
 
 def known_at_entry(entries: Mapping[int, tuple[str, str]], *, now: datetime) -> dict[int, Known]:
-    """The same for enrollments that are about to begin: each entry's customer and trigger. In two statements."""
+    """The same for enrollments that are about to begin: each job's customer and trigger. In two statements."""
     ids = {customer_id for customer_id, _ in entries.values()}
     customers = {row["customer_id"]: row for row in _OF_CUSTOMERS.records(customer_ids=sorted(ids))}
-    payloads = payloads_of({trigger_id for _, trigger_id in entries.values()})
+    trigger_ids = {trigger_id for _, trigger_id in entries.values()}
+    payloads = dict(_PAYLOADS_AND_OWN.rows(trigger_ids=list(trigger_ids), job_ids=list(entries)))
     return {
-        entry: partial(_facts, customers[customer_id], payloads[trigger_id][0], now)
-        for entry, (customer_id, trigger_id) in entries.items()
+        job_id: partial(
+            _facts, customers[customer_id] | {"own_payload": payloads.get(str(job_id))}, payloads[trigger_id], now
+        )
+        for job_id, (customer_id, trigger_id) in entries.items()
         if customer_id in customers
     }
 
@@ -73,8 +81,13 @@ def payloads_of(trigger_ids: Collection[str]) -> dict[str, tuple[str, int | None
     return {trigger_id: (payload, serial) for trigger_id, payload, serial in found}
 
 
+def payload_of(text: str, *, own: str | None) -> Mapping[str, Any]:
+    """A trigger's payload, and over it what was sent for the one customer alone; both as text."""
+    return _parsed_payload(text) if own is None else _parsed_payload(text) | json.loads(own)
+
+
 @lru_cache(maxsize=8)
-def parsed_payload(text: str) -> dict[str, Any]:
+def _parsed_payload(text: str) -> dict[str, Any]:
     """Cached, because the enrollments of a call for many share its payload."""
     parsed: dict[str, Any] = json.loads(text)
     return parsed
@@ -114,7 +127,7 @@ def _profile(text: str) -> dict[str, Any]:
 def _facts(row: Mapping[str, Any], payload: str, now: datetime) -> Facts:
     known = Facts(
         customer=customer_facts(row, _profile(row["attributes"])),
-        payload=parsed_payload(payload),
+        payload=payload_of(payload, own=row["own_payload"]),
         kept=json.loads(row["kept"] or "{}"),
         now=now,
     )

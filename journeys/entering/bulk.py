@@ -6,13 +6,9 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from customers.audience.selection import Selection
-from customers.identifier_rules import LONGEST
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement
-from journeys.entering.chunks import SECONDS_BETWEEN_TURNS
-from journeys.entering.inserts import QueuedTrigger, execute_past_taken_ids
-from journeys.jobs.progress import LARGE_TRIGGER
-from journeys.models import CHUNK_SIZE
+from journeys.entering.inserts import QueuedTrigger, execute_past_taken_ids, queueing_together
 
 _PAGE_SIZE = 10_000
 
@@ -20,7 +16,7 @@ _PAGE_SIZE = 10_000
 # A common table expression that changes a table is executed once and to completion, so the call is one statement and
 # one round trip, and commits or fails as a whole. Jobs are inserted in the order of their customers, so that two calls
 # whose job ids collide wait for each other instead of deadlocking.
-_QUEUE = Statement("""
+_QUEUE = queueing_together("""
 WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), {tables}, audience AS ({chosen}
@@ -32,33 +28,7 @@ WITH clock AS (
     SELECT {workspace_id}, {journey_id}, numbered.id, {trigger_id}, ordinal, clock.ms, 'queued', '', ''
     FROM numbered, clock ORDER BY ordinal
     RETURNING ordinal, customer_id
-), trigger AS (
-    INSERT INTO journeys_trigger
-        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, keeps_progress,
-         called_by, serial, selection)
-    SELECT {trigger_id}, {workspace_id}, {journey_id}, 'bulk', NULL, {payload}, queued.customers, {request_id},
-           to_timestamp(clock.ms / 1000.0), queued.customers >= {large}, {called_by}, {serial}, jsonb_build_object(
-               'segments', {segment_ids}::jsonb,
-               'named', (SELECT count(*) FROM named),
-               'unknown', (SELECT count(*) FROM named WHERE customer_id IS NULL),
-               'not_in_segments', ARRAY(SELECT customer_id FROM named WHERE NOT belongs ORDER BY place),
-               'exempt', ARRAY(SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL ORDER BY place),
-               'excluded', ARRAY(SELECT customer_id FROM exempt WHERE {excluded} ORDER BY place)
-           )
-    FROM clock, (SELECT count(*) AS customers FROM jobs) AS queued
-    RETURNING customers
-), unknown AS (
-    INSERT INTO journeys_unknownexternalid (workspace_id, trigger_id, excluded, place, external_id)
-    SELECT {workspace_id}, {trigger_id}, excluded, place, left(external_id, {longest}) FROM (
-        SELECT false AS excluded, place, external_id FROM named WHERE customer_id IS NULL
-        UNION ALL SELECT true, place, external_id FROM exempt WHERE customer_id IS NULL
-    ) AS unknown
-), chunks AS (
-    INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
-    SELECT {workspace_id}, {trigger_id}, number * {size}, least((number + 1) * {size}, customers), 'bulk',
-           now() + number * {between} * interval '1 second', now(), 0, ''
-    FROM trigger, generate_series(0, (customers - 1) / {size}) AS number WHERE customers > 0
-)
+), {queue_together}
 SELECT trigger.customers, clock.ms,
        ARRAY(SELECT customer_id FROM jobs WHERE ordinal < {page} ORDER BY ordinal) AS first_page
 FROM trigger, clock
@@ -92,19 +62,15 @@ def queue_jobs(
         tables=selection.tables,
         chosen=selection.audience,
         excluded=Fragment(selection.excluded),
+        page=_PAGE_SIZE,
         workspace_id=workspace_id,
         journey_id=journey_id,
         trigger_id=trigger_id,
         payload=Jsonb(payload),
         request_id=request_id,
-        large=LARGE_TRIGGER,
         called_by=called_by,
         serial=serial,
         segment_ids=Jsonb(list(segment_ids)),
-        longest=LONGEST["external_id"],
-        size=CHUNK_SIZE,
-        between=SECONDS_BETWEEN_TURNS,
-        page=_PAGE_SIZE,
     )
     trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
     return trigger, first_page

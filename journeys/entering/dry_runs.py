@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
+from customers.audience.recipients import SentRecipient, find_recipients
 from customers.audience.selection import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
 from customers.conditions import CustomerFacts
 from customers.events import NewEvent
 from customers.models import Customer
 from engage.database.object_ids import row_with_id
+from engage.database.sql import Fragment
 from engage.database.statement_limit import longer_statements
 from journeys.connections.surroundings import surroundings_for
 from journeys.enrollments.revisions import courses_of
 from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.trigger import JourneyNotFound, Recipient, require_api_trigger
-from journeys.entering.waiting_jobs import supposed_by_events, supposed_jobs
+from journeys.entering.waiting_jobs import supposed_by_events, supposed_jobs, supposed_with_payloads
 from journeys.entry_rules import Decision, Verdict
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.context import Occurrence, StepContext
@@ -94,6 +96,31 @@ def dry_run_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     )
 
 
+def dry_run_recipients(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    recipients: Sequence[SentRecipient],
+    exclude_external_ids: Sequence[str],
+    payload: Mapping[str, Any],
+) -> tuple[DryRun, list[int]]:
+    """What `trigger_recipients` would do, and the places, from 0, of those who are somebody named before.
+
+    Raises JourneyNotFound, InvalidJourneyType.
+    """
+    journey = _journey(workspace_id, journey_id)
+    found, missing = find_recipients(
+        workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
+    )
+    own = {one.place: one.payload or {} for one in recipients}
+    first = [one for one in found if not one.is_second]
+    entries = [(one.customer_id, {**payload, **own[one.place]}) for one in first]
+    jobs = supposed_with_payloads(workspace_id=workspace_id, journey_id=journey.id, entries=entries)
+    tried = _tried([NamedCustomer(one.customer_id, one.external_id) for one in first], jobs)
+    run = DryRun(journey_id=journey.id, left_out=missing, pages=iter([tried]))
+    return run, [one.place - 1 for one in found if one.is_second]
+
+
 def try_customers(
     *, journey: Journey, customers: Sequence[NamedCustomer], payload: Mapping[str, Any], event_name: str | None = None
 ) -> list[Tried]:
@@ -105,6 +132,11 @@ def try_customers(
         payload=payload,
         event_name=event_name,
     )
+    return _tried(customers, jobs)
+
+
+def _tried(customers: Sequence[NamedCustomer], jobs: Fragment) -> list[Tried]:
+    """The decisions about a relation that has a job of each of these customers, in their order."""
     decisions = decide_jobs(jobs).decisions
     return [
         Tried(

@@ -6,9 +6,11 @@ from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
+from customers.identifier_rules import LONGEST
 from engage.database.sql import Fragment, Statement
 from journeys.entering.chunks import SECONDS_BETWEEN_TURNS
-from journeys.models import EnrollmentJob
+from journeys.jobs.progress import LARGE_TRIGGER
+from journeys.models import CHUNK_SIZE, EnrollmentJob
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,52 @@ jobs AS (
     FROM entry ORDER BY place
 )
 """.replace("{seconds}", str(SECONDS_BETWEEN_TURNS))
+
+
+# The end of a statement that queues many by one trigger: the trigger of those in `jobs`, whom the call left out (by
+# `named` and `exempt`, as a Selection has them), and the chunks. `more` is added to what the trigger notes of them.
+_QUEUE_TOGETHER = """
+trigger AS (
+    INSERT INTO journeys_trigger
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, keeps_progress,
+         called_by, serial, selection)
+    SELECT {trigger_id}, {workspace_id}, {journey_id}, 'bulk', NULL, {payload}, queued.customers, {request_id},
+           to_timestamp(clock.ms / 1000.0), queued.customers >= {large}, {called_by}, {serial}, jsonb_build_object(
+               'segments', {segment_ids}::jsonb,
+               'named', (SELECT count(*) FROM named),
+               'unknown', (SELECT count(*) FROM named WHERE customer_id IS NULL),
+               'not_in_segments', ARRAY(SELECT customer_id FROM named WHERE NOT belongs ORDER BY place),
+               'exempt', ARRAY(SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL ORDER BY place),
+               'excluded', ARRAY(SELECT customer_id FROM exempt WHERE {excluded} ORDER BY place)
+           ){more}
+    FROM clock, (SELECT count(*) AS customers FROM jobs) AS queued
+    RETURNING customers
+), unknown AS (
+    INSERT INTO journeys_unknownexternalid (workspace_id, trigger_id, excluded, place, external_id)
+    SELECT {workspace_id}, {trigger_id}, excluded, place, left(external_id, {longest}) FROM (
+        SELECT false AS excluded, place, external_id FROM named WHERE customer_id IS NULL AND external_id IS NOT NULL
+        UNION ALL SELECT true, place, external_id FROM exempt WHERE customer_id IS NULL
+    ) AS unknown
+), chunks AS (
+    INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
+    SELECT {workspace_id}, {trigger_id}, number * {size}, least((number + 1) * {size}, customers), 'bulk',
+           now() + number * {between} * interval '1 second', now(), 0, ''
+    FROM trigger, generate_series(0, (customers - 1) / {size}) AS number WHERE customers > 0
+)
+"""
+
+
+def queueing_together(text: str, *, more: str = "") -> Statement:
+    """The statement of this text, with {queue_together}."""
+    return Statement(
+        text,
+        queue_together=_QUEUE_TOGETHER,
+        more=more,
+        large=str(LARGE_TRIGGER),
+        longest=str(LONGEST["external_id"]),
+        size=str(CHUNK_SIZE),
+        between=str(SECONDS_BETWEEN_TURNS),
+    )
 
 
 def execute_past_taken_ids(

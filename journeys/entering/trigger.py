@@ -190,7 +190,7 @@ def trigger_many(
     """
     if not is_object_id(journey_id):
         raise JourneyNotFound(journey_id)
-    trigger_type, serial = _look_up(workspace_id, journey_id)
+    trigger_type, serial = look_up_journey(workspace_id, journey_id)
     require_api_trigger(trigger_type, journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     with longer_statements() if segments else nullcontext():  # a list has two thousand customers at most
@@ -241,7 +241,7 @@ def own_journey(*, workspace_id: str, journey_id: str) -> Journey:
     return journey
 
 
-def _look_up(workspace_id: str, journey_id: str) -> tuple[str | None, int]:
+def look_up_journey(workspace_id: str, journey_id: str) -> tuple[str | None, int]:
     """How the workspace's active journey is entered (None if it has no such journey), and the call's serial.
 
     Whatever happens to its customers from here on comes after the call, however long it takes to queue them.

@@ -113,7 +113,8 @@ WHERE job.customer_id <> ALL(ARRAY(SELECT id FROM free))
 
 _WAITING = Template(
     """
-SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload,
+SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id,
+       CASE WHEN job.payload IS NULL THEN trigger.payload ELSE trigger.payload || job.payload END AS payload,
        event.id AS event_id, event.name AS event_name, event.message_id AS event_message,
        event.verified AS event_verified, coalesce(event.chain, 0) AS chain,
        coalesce(event.serial, trigger.serial) AS serial,
@@ -143,7 +144,7 @@ _OF_ONE_JOURNEY = Template("""(
            {event_name}::text AS event_name, NULL::boolean AS event_verified
     FROM unnest({customer_ids}::text[]) WITH ORDINALITY AS one(customer_id, id)
 ) AS named""")
-_OF_EVENTS = Rows(
+_ROWS = Rows(
     "named",
     {
         "journey_id": "text",
@@ -215,13 +216,21 @@ def supposed_jobs(
     return _SUPPOSED.filled(workspace_id=workspace_id, named=named)
 
 
+def supposed_with_payloads(
+    *, workspace_id: str, journey_id: str, entries: Sequence[tuple[str, Mapping[str, Any]]]
+) -> Fragment:
+    """The relation of the jobs that a call would create for customers with payloads of their own, numbered from 1."""
+    rows = [(journey_id, customer_id, json.dumps(payload), None, None) for customer_id, payload in entries]
+    return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows))
+
+
 def supposed_by_events(*, workspace_id: str, entries: Sequence[tuple[str, NewEvent]]) -> Fragment:
     """The relation of the jobs that events would create in journeys with these ids, numbered from 1."""
     rows = [
         (journey_id, event.customer_id, json.dumps(dict(event.properties)), event.name, event.verified)
         for journey_id, event in entries
     ]
-    return _SUPPOSED.filled(workspace_id=workspace_id, named=_OF_EVENTS.of(rows))
+    return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows))
 
 
 def read_jobs(jobs: Fragment) -> list[WaitingJob]:

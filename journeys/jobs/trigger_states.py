@@ -29,7 +29,9 @@ class CallForMany:
     """What a call for many said, and whom it left out.
 
     `named` is how many external ids it named, and `unknown` how many of them nobody had; `left_out` lists fewer if some
-    of those have been erased. `exempt` are all customers whom it named as exclusions; erased ones have no external id.
+    of those have been erased. A call with recipients names these instead, by identifiers of any kind, and
+    `unknown_recipients` are the places of those whom nobody was (None for other calls). `exempt` are all customers whom
+    it named as exclusions; erased ones have no external id.
     """
 
     segment_ids: Sequence[str]
@@ -37,6 +39,7 @@ class CallForMany:
     unknown: int
     left_out: LeftOut
     exempt: Sequence[NamedCustomer]
+    unknown_recipients: Sequence[int] | None
     unknown_exclusions: Sequence[str]
 
 
@@ -115,6 +118,7 @@ def call_of(trigger: Trigger) -> CallForMany | None:
             not_in_segments=named["not_in_segments"],
         ),
         exempt=named["exempt"],
+        unknown_recipients=kept.get("unknown_recipients"),
         unknown_exclusions=[external_id for excluded, external_id in sent if excluded],
     )
 

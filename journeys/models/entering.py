@@ -19,7 +19,10 @@ from journeys.models.journeys import Journey
 
 
 class Trigger(models.Model):
-    """One call (or event) that named customers for a journey. The payload is stored here once, not with every job."""
+    """One call (or event) that named customers for a journey. The payload is stored here once, not with every job.
+
+    What is sent for one recipient alone is stored with their job (`EnrollmentJob.payload`).
+    """
 
     class Form(models.TextChoices):
         SINGLE = "single"
@@ -47,7 +50,8 @@ class Trigger(models.Model):
     )
     # Of a call for many: {"segments": ids, "named": number of external ids, "unknown": number of those that nobody had,
     # and ids of customers: "not_in_segments", "exempt" (named as exclusions) and "excluded" (those of them who would
-    # have been queued)}. What else is known of these customers is not kept: they may be erased.
+    # have been queued)}; of a call with recipients also the places of those whom nobody was: "unknown_recipients". What
+    # else is known of these customers is not kept: they may be erased.
     selection = models.JSONField(null=True, editable=False)
 
     class Meta:
@@ -169,6 +173,16 @@ class EnrollmentJob(models.Model):
     # What the reason rests on: texts that quote the customer's values; blanked when the customer is erased.
     details = models.JSONField(null=True)
     decided_at = models.DateTimeField(null=True)
+    # Null for nearly all: the trigger's payload is theirs as it is.
+    payload = models.JSONField(
+        null=True, encoder=DjangoJSONEncoder, help_text="Its own, over the trigger's; forgotten with the customer."
+    )
+    entrance = models.CharField(  # noqa: DJ001 (absent is not "")
+        max_length=128, null=True, help_text="What it is for, by the caller's id; forgotten with the customer."
+    )
+    # Of the jobs with one entrance at most one holds it: while it is queued, and from then on if it has enrolled. The
+    # database sees to that (migrations/0052_own_payloads.py).
+    holds_entrance = models.BooleanField(null=True, editable=False)
 
     class Meta:
         verbose_name = "job"

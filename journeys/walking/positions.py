@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from engage.database.sql import Rows, Statement
 from journeys.enrollments.early_events import Listener
-from journeys.enrollments.knowledge import customer_facts, last_event, parsed_payload, payloads_of
+from journeys.enrollments.knowledge import customer_facts, last_event, payload_of, payloads_of
 from journeys.enrollments.transitions import CLAIMED, STILL_CLAIMED, ClaimedEnrollment
 from journeys.models import WebhookDelivery
 from journeys.steps.context import EarlyEvent, StepContext
@@ -63,7 +63,7 @@ class Position:
             journey_name=row["journey_name"],
             enrollment_id=self.claimed.id,
             customer=customer_facts(row, json.loads(row["attributes"])),
-            payload=parsed_payload(self._payload),
+            payload=payload_of(self._payload, own=row["own_payload"]),
             event=last_event(row),
             chain=self.chain,
             now=self.now,
@@ -126,7 +126,7 @@ SELECT enrollment.id, enrollment.workspace_id, enrollment.journey_id, journey.na
        CASE WHEN journey.per_minute IS NOT NULL THEN journey.resumed_at END AS paced,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
        enrollment.awaits_event, enrollment.watches_until, enrollment.chain, enrollment.steps_begun, enrollment.error,
-       job.trigger_id,
+       job.trigger_id, job.payload AS own_payload,
        customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
        customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
        event.message_id AS event_message, event.verified AS event_verified, event.serial AS event_serial,

@@ -126,7 +126,8 @@ def test_without_an_identifier_the_error_lists_those_accepted(
     server: ServerClient, journey: Journey, body: dict[str, Any]
 ) -> None:
     message = refused(trigger(server, journey, body), status=400, error="Missing required parameter")
-    assert message == "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
+    known = "external_id, email, customerId, external_ids, segment_ids, recipients"
+    assert message == f"At least one of {known} must be present."
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,146 @@
+"""The recipients of a trigger call: how each is read, and what the answer tells of each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from customers.audience.recipients import SentRecipient
+from engage.database.object_ids import ObjectId
+from engage.errors import InvalidRequest, MissingParameter, Refusal
+from engage.json.compact import json_bytes
+from engage.json.fields import Parsed, Spelled, Text
+from engage.json.reading import read
+from engage.json.storable import STORED_DEPTH, depth, describe
+from engage.schema.bodies import NOT_BLANK, at_least_one_of
+from engage.sizes import KIB
+from journeys.entering.trigger import Recipient
+
+_MOST_PAYLOAD_BYTES = 64 * KIB
+NO_RECIPIENT_NAMED = "At least one of external_id, email, customerId must be present."
+_ANY = Text(longest=None, blank_is_absent=True)  # a value that is too long matches no customer
+
+
+class InvalidRecipient(Refusal):
+    """The recipient is no object, names nobody, or has a field of a wrong type."""
+
+    error = "Invalid recipient"
+
+
+class PayloadTooLarge(Refusal):
+    """The recipient's own payload is larger than one may be."""
+
+    error = "Payload too large"
+
+
+class PayloadInvalid(Refusal):
+    """The recipient's own payload is no object, or nested too deeply."""
+
+    error = "Payload invalid"
+
+
+class DuplicateRecipient(Refusal):
+    """An earlier recipient of the call is the same person."""
+
+    error = "Duplicate recipient"
+    says = "An earlier recipient is the same person, and counts alone."
+
+
+def _payload(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise PayloadInvalid(f"payload must be an object, but {describe(value)} came.")
+    if depth(value) > STORED_DEPTH:
+        raise PayloadInvalid(f"payload is nested more than {STORED_DEPTH} deep.")
+    size = json_bytes(value)
+    if size > _MOST_PAYLOAD_BYTES:
+        raise PayloadTooLarge(f"payload is {size} bytes of JSON; its maximum is {_MOST_PAYLOAD_BYTES}.")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipientPart:
+    """One customer, by one identifier, with what is sent for them alone."""
+
+    rules: ClassVar = at_least_one_of("customerId", "external_id", "email", "externalId", value=NOT_BLANK)
+
+    customer_id: Annotated[str | None, "The customer's id in this service.", _ANY] = None
+    external_id: Annotated[
+        str | None, "The customer's id in your own system.", _ANY, Spelled("external_id", also="externalId")
+    ] = None
+    email: Annotated[str | None, "The customer's e-mail address. Not case-sensitive.", _ANY] = None
+    payload: Annotated[
+        dict[str, Any] | None,
+        "Data for this customer alone. Its keys take precedence over those of the call's `payload`. At most 64 KiB of "
+        f"JSON, nested at most {STORED_DEPTH} levels deep.",
+        Parsed(_payload, of=Any),
+        Spelled("payload", also="properties"),
+    ] = None
+
+    def named(self) -> Recipient:
+        """By the first identifier in the order of precedence. Raises InvalidRecipient."""
+        found = first_named(customer_id=self.customer_id, external_id=self.external_id, email=self.email)
+        if found is None:
+            raise InvalidRecipient(NO_RECIPIENT_NAMED)
+        return found
+
+
+def first_named(*, customer_id: str | None, external_id: str | None, email: str | None) -> Recipient | None:
+    """The one customer whom these name; the first that is there decides alone."""
+    if customer_id is not None:
+        return Recipient("customerId", customer_id)
+    if external_id is not None:
+        return Recipient("external_id", external_id)
+    return None if email is None else Recipient("email", email)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedRecipientData:
+    """A recipient who is queued."""
+
+    index: Annotated[int, "The recipient's place in `recipients`, from 0."]
+    customer_id: Annotated[ObjectId, "The customer's id."]
+    job_id: Annotated[str, "The id of the customer's job."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefusedRecipient:
+    """A recipient who was refused. The others are queued."""
+
+    index: Annotated[int, "The recipient's place in `recipients`, from 0."]
+    code: Annotated[
+        str,
+        "`invalid_recipient`, `payload_invalid`, `payload_too_large`, or `duplicate_recipient` if an earlier recipient "
+        "is the same person.",
+    ]
+    message: Annotated[str, "What is wrong, as text."]
+
+    @classmethod
+    def of(cls, index: int, refusal: Refusal) -> "RefusedRecipient":
+        return cls(index=index, code=refusal.code, message=refusal.message)
+
+
+def read_recipients(items: Sequence[Any]) -> tuple[list[SentRecipient], list[RefusedRecipient]]:
+    """Those that are as they should be, and why the others are refused. Each is read on its own."""
+    sent, refused = list[SentRecipient](), list[RefusedRecipient]()
+    for index, item in enumerate(items):
+        try:
+            sent.append(_read(index, item))
+        except Refusal as refusal:
+            refused.append(RefusedRecipient.of(index, refusal))
+    return sent, refused
+
+
+def with_those_named_twice(refused: Iterable[RefusedRecipient], twice: Iterable[int]) -> list[RefusedRecipient]:
+    """In the order of the call: also those at these places."""
+    again = (RefusedRecipient.of(index, DuplicateRecipient()) for index in twice)
+    return sorted([*refused, *again], key=lambda one: one.index)
+
+
+def _read(index: int, item: Any) -> SentRecipient:
+    if not isinstance(item, Mapping):
+        raise InvalidRecipient(f"A recipient must be an object, but {describe(item)} came.")
+    try:
+        part = read(RecipientPart, item)
+    except (InvalidRequest, MissingParameter) as refusal:
+        raise InvalidRecipient(refusal.message) from None
+    column, value = part.named().as_stored()
+    return SentRecipient(index + 1, column, value, part.payload)

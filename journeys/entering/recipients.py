@@ -1,0 +1,135 @@
+"""A call that names its customers one by one, each with a payload of their own: from the list to committed jobs.
+
+The jobs are in the order of the list, and all of them have one millisecond in their ids.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from psycopg.types.json import Jsonb
+
+from customers.audience.recipients import SentRecipient, select_recipients
+from engage.database.object_ids import is_object_id, new_object_id
+from engage.database.sql import Fragment, Statement
+from engage.request_log import current_request_id
+from journeys import wakeups
+from journeys.entering.inserts import QueuedTrigger, execute_past_taken_ids, queueing_together
+from journeys.entering.trigger import JourneyNotFound, look_up_journey, require_api_trigger
+from journeys.job_ids import job_ids, parse_job_id
+from journeys.models import CHUNK_SIZE
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedRecipient:
+    """A recipient who is queued; `index` is their place in the call, from 0."""
+
+    index: int
+    customer_id: str
+    job_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedRecipients:
+    """A call with recipients, queued. `twice` are the places of those who are somebody named before."""
+
+    trigger_id: str
+    journey_id: str
+    recipients: Sequence[QueuedRecipient]
+    twice: Sequence[int]
+
+
+# As in bulk.py, it commits or fails as a whole, and jobs are inserted in the order of their customers.
+_QUEUE = queueing_together(
+    """
+WITH clock AS (
+    SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
+), {tables}, found AS MATERIALIZED (
+    SELECT *, row_number() OVER (PARTITION BY customer_id ORDER BY place) > 1 AS is_second FROM named
+    WHERE customer_id IS NOT NULL
+      AND customer_id NOT IN (SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL)
+), numbered AS MATERIALIZED (
+    SELECT *, row_number() OVER (ORDER BY place) - 1 AS ordinal FROM found WHERE NOT is_second
+), jobs AS (
+    INSERT INTO journeys_enrollmentjob
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload)
+    SELECT {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms, 'queued', '', '', payload
+    FROM numbered, clock ORDER BY customer_id
+    RETURNING 1
+), {queue_together}
+SELECT clock.ms, ARRAY(SELECT place - 1 FROM numbered ORDER BY ordinal),
+       ARRAY(SELECT customer_id FROM numbered ORDER BY ordinal),
+       ARRAY(SELECT place - 1 FROM found WHERE is_second ORDER BY place)
+FROM trigger, clock
+""",
+    more=" || jsonb_build_object('unknown_recipients', "
+    "ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place))",
+)
+
+
+def trigger_recipients(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    recipients: Sequence[SentRecipient],
+    exclude_external_ids: Sequence[str],
+    payload: Mapping[str, Any],
+    called_by: str,
+) -> QueuedRecipients:
+    """Queues every recipient who is known and not excluded, a person once. `called_by` is the API key's id.
+
+    Their own payload goes over the call's, key by key. Raises JourneyNotFound, InvalidJourneyType.
+    """
+    if not is_object_id(journey_id):
+        raise JourneyNotFound(journey_id)
+    trigger_type, serial = look_up_journey(workspace_id, journey_id)
+    require_api_trigger(trigger_type, journey_id)
+    selection = select_recipients(
+        workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
+    )
+    trigger_id = new_object_id()
+    queued_ms, places, customer_ids, twice = execute_past_taken_ids(
+        _QUEUE,
+        audience=selection.alone(),
+        tables=selection.tables,
+        excluded=Fragment(selection.excluded),
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        trigger_id=trigger_id,
+        payload=Jsonb(payload),
+        request_id=current_request_id(),
+        called_by=called_by,
+        serial=serial,
+        segment_ids=Jsonb([]),
+    )
+    jobs = job_ids(journey_id=journey_id, customer_ids=customer_ids, queued_ms=queued_ms)
+    queued = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=len(jobs), queued_ms=queued_ms)
+    first_jobs = [(start, jobs[start]) for start in range(0, len(jobs), CHUNK_SIZE)]
+    transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=queued.id, first_jobs=first_jobs), robust=True)
+    return _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=jobs, twice=twice)
+
+
+_JOBS = Statement("""
+SELECT coalesce(queued_as, 'enroll-' || journey_id || '-' || customer_id || '-' || queued_ms)
+FROM journeys_enrollmentjob WHERE trigger_id = {trigger_id} ORDER BY ordinal
+""")
+
+
+def recipients_queued_before(*, journey_id: str, trigger_id: str, places: Sequence[int]) -> QueuedRecipients:
+    """A call that was queued earlier. Raises JourneyNotFound if its jobs were deleted with their journey."""
+    jobs = _JOBS.column(trigger_id=trigger_id)
+    if places and not jobs:
+        raise JourneyNotFound(journey_id)
+    return _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=jobs, twice=())
+
+
+def _queued(
+    *, trigger_id: str, journey_id: str, places: Sequence[int], jobs: Sequence[str], twice: Sequence[int]
+) -> QueuedRecipients:
+    recipients = [
+        QueuedRecipient(index=index, customer_id=parts.customer_id, job_id=job)
+        for index, job in zip(places, jobs, strict=False)
+        if (parts := parse_job_id(job))
+    ]
+    return QueuedRecipients(trigger_id=trigger_id, journey_id=journey_id, recipients=recipients, twice=twice)
