@@ -8,6 +8,7 @@ class FailureDetail(TypedDict):
     """One problem of several, or one of the customers in conflict."""
 
     field: Annotated[str, "The field."]
+    place: NotRequired[Annotated[str, "Where that is in a definition, such as `steps[2].for`."]]
     message: NotRequired[Annotated[str, "What is wrong with it, as text."]]
     customerId: NotRequired[Annotated[str, "The id of the customer to whom the identifier belongs."]]
 
@@ -42,7 +43,15 @@ class Refusal(Exception):
     @property
     def remark(self) -> str:
         """The message as a sentence that stands beside the place: "It must not be blank."."""
-        return f"It{self.message.removeprefix(self.place)}" if self.place else self.message
+        rest = self.message.removeprefix(self.place)
+        if not self.place or rest == self.message:
+            return self.message
+        return rest.removeprefix(": ") if rest.startswith(": ") else f"It{rest}"
+
+    def at(self, place: str) -> Self:
+        """Itself, about this place in a document."""
+        self.place = place
+        return self
 
     def because(self, why: str) -> Self:
         """Itself, with one more sentence in its message."""

@@ -22,8 +22,8 @@ class Scope(models.TextChoices):
     STATS = "stats", "read how journeys do, and their steps"
     MESSAGES = "messages", "read and change what in-app messages may write"
     AUDIT = "audit", "read who changed what"
-    DEFINITIONS = "definitions", "steer and change journeys and segments themselves"
-    CONNECTIONS = "connections", "change connections to providers, and variables"
+    DEFINITIONS = "definitions", "steer journeys, and change journeys, segments and variables themselves"
+    CONNECTIONS = "connections", "change connections to providers"
 
 
 # A call with a body that changes a customer answers with the whole customer.

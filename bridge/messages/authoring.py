@@ -56,8 +56,9 @@ def save_message(*, workspace_id: str, key: str, **changes: Unpack[MessageChange
         check_message(message)
         if not created and any(getattr(message, name) != before[name] for name in ("actions", "forms", "content")):
             message.revision += 1
-        message.updated_at = Now()
-        message.save()
+        if created or facts_of(message) != before:
+            message.updated_at = Now()
+            message.save()
         record(*saved(message, before=None if created else before, after=facts_of(message)))
     message.refresh_from_db()
     return SavedMessage(message=message, created=created)

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from bridge.messages.authoring import MessageChanges, check_key, save_message
 from bridge.messages.definition import InvalidMessage
+from bridge.models import Message
 from engage.json.documents import Part
 from engage.models import Workspace
 from journeys.seeding.reading import Described, InvalidSeed, read_described
@@ -38,4 +39,10 @@ def _seed(workspace: Workspace, described: Described) -> str:
     return saved.message.id
 
 
-SECTION = Section(read=read_messages, seed=seed_messages)
+def write_messages(workspace: Workspace) -> list[dict[str, Any]]:
+    """The workspace's messages as items."""
+    messages = Message.objects.filter(workspace=workspace).order_by("key")
+    return [{"key": one.key, **{name: getattr(one, name) for name in _READERS}} for one in messages]
+
+
+SECTION = Section(read=read_messages, seed=seed_messages, write=write_messages)

@@ -3,23 +3,18 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from customers.audience.membership import MembersChanged, SegmentNotFound, change_members, segment_id_of_key
+from customers.api.path_ids import SEGMENT_ID
+from customers.audience.membership import MembersChanged, SegmentNotFound, change_members
 from customers.identifier_rules import one_spelling_of_each
 from customers.identity.locks import TooManyAtOnce
 from engage.calls.asked import Asked
-from engage.calls.call import Answered, PathId, post
+from engage.calls.call import Answered, post
 from engage.errors import InvalidRequest, MissingParameter
 from engage.json.fields import Items
 from engage.json.reading import ArraySizeExceeded, AtLeastOne
 from engage.scopes import Scope
 
 _NOBODY = "Send at least one of add, remove: arrays of external ids."
-_SEGMENT_ID = PathId(
-    name="segmentId",
-    description="The segment's id, or its key.",
-    example="68a1f0c2e4b0a1d2c3e4f5b1",
-    id_of_key=segment_id_of_key,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +39,7 @@ _CHANGED = MembersChanged(added=1, removed=1, unknown=["nobody"])
     scope=Scope.SEGMENTS,
     policy="customers",
     tag="Customers",
-    ids=[_SEGMENT_ID],
+    ids=[SEGMENT_ID],
     answer="The members were added and removed.",
     requests={"One in, one out": {"add": ["ada", "nobody"], "remove": ["bob"]}},
     examples={"One in, one out": Answered(data=_CHANGED, says=_in_words(_CHANGED))},

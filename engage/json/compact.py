@@ -34,6 +34,11 @@ def json_bytes_of_members(members: Mapping[str, Any]) -> int:
     return max(len("{}"), len("{") + inside)  # the last comma's byte counts for the closing brace
 
 
+def sorted_json(value: Any) -> str:
+    """The value as JSON in which the names of objects are sorted: the same for values that are the same."""
+    return json.dumps(value, sort_keys=True)
+
+
 def same_json(one: Any, other: Any) -> bool:
     """Whether two JSON values are equal; unlike in Python, true is not 1."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return sorted_json(one) == sorted_json(other)

@@ -159,6 +159,8 @@ def _plain_schema(member: Member, hint: Any) -> Schema:
         return {"type": "integer", "minimum": bounds.least, "maximum": bounds.most}
     if hint is bool:
         return {"type": "boolean"}
+    if hint is Any:
+        return {}
     if is_choice(hint):
         return choice_of(choice.value for choice in hint)
     if get_origin(hint) in {list, tuple}:

@@ -7,9 +7,10 @@
 4. `jobs`: what became of triggers, and taking a job back.
 5. `enrollments`: their history, a customer's entries, and ending one early.
 6. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
-7. `statistics`: their steps as a graph, and counts of what they do.
+7. `definitions`: journeys, segments, connections and variables are made, read, changed and deleted.
+8. `statistics`: their steps as a graph, and counts of what they do.
 """
 
-from journeys.api import enrollments, events, jobs, statistics, steering, trigger
+from journeys.api import definitions, enrollments, events, jobs, statistics, steering, trigger
 
-__all__ = ["enrollments", "events", "jobs", "statistics", "steering", "trigger"]
+__all__ = ["definitions", "enrollments", "events", "jobs", "statistics", "steering", "trigger"]

@@ -26,7 +26,7 @@ class InvalidVariable(Refusal):
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
-        self.field = field
+        self.field, self.place = field, field
 
 
 class VariableInUse(Refusal):

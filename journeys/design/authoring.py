@@ -58,6 +58,7 @@ class InvalidJourney(Refusal):
     def __init__(self, field: str, message: str, *, of: Refusal | None = None) -> None:
         super().__init__(message)
         self.field = field
+        self.place = (of.place if of else "") or SPELLINGS.get(field, field)
         if isinstance(of, SecretNeeded):
             self.status, self.code = of.status, of.code
 

@@ -111,7 +111,7 @@ def checked(connection: Connection, changes: ConnectionChanges) -> tuple[Connect
 
 def _column_mistakes(connection: Connection) -> list[Refusal]:
     found = column_mistakes(connection, except_for={"workspace", "definition"}, spellings=_SPELLINGS)
-    return [InvalidConnection(message) for _, message in found]
+    return [InvalidConnection(message).at(_SPELLINGS.get(column, column)) for column, message in found]
 
 
 def _size_mistakes(definition: Any) -> list[Refusal]:

@@ -167,6 +167,20 @@ def _origin(part: Part) -> str:
     return origin
 
 
+def written_api_key(key: ApiKey, key_of: Mapping[str, str]) -> dict[str, Any]:
+    """The key as an item, without its secret; `key_of` has the keys of journeys by their ids."""
+    columns = {name: getattr(key, column) for name, column in {**_LIMITS, **_RIGHTS}.items()}
+    journeys = None if key.journeys is None else sorted(key_of[one] for one in key.journeys if one in key_of)
+    ends = None if key.expires_at is None else key.expires_at.astimezone(UTC).isoformat()
+    return {"name": key.name, **columns, "journeys": journeys, "expiresAt": ends}
+
+
+def written_app(app: App) -> dict[str, Any]:
+    """The app as an item, without its identity keys, which are secrets: these stay as they are."""
+    columns = {name: getattr(app, column) for name, column in _CHECKS.items()}
+    return {"name": app.name, "allowedOrigins": list(app.allowed_origins), **columns}
+
+
 def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bool) -> dict[str, str | None]:
     """Creates missing keys and changes the others; `renew` issues new secrets for all of them.
 

@@ -1,19 +1,19 @@
 """The `connections` of a seed file."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
 from engage.errors import Refusal
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from engage.models import Workspace
 from journeys.connections.providers import provider_of
 from journeys.connections.using import journeys_broken_by
 from journeys.design.connections import ConnectionChanges, SavedConnection, save_connection
 from journeys.design.warnings import UNESCAPED, DefinitionWarning
 from journeys.models import Connection
-from journeys.seeding.reading import Described, InvalidSeed, refuse_duplicates
+from journeys.seeding.reading import Described, InvalidSeed, read_item, refuse_duplicates
 from journeys.seeding.secrets import read_request
 from journeys.steps.provider import FIELDS
 from journeys.steps.secrets import as_stored
@@ -28,28 +28,46 @@ def _rate(part: Part) -> float | None:
     return part.value
 
 
-_COLUMNS: Mapping[str, tuple[str, Callable[[Part], object]]] = {
-    "name": ("name", Part.text),
-    "channel": ("channel", Part.text),
-    "perSecond": ("per_second", _rate),
+_SPELLINGS = {"per_second": "perSecond"}
+_READERS: Mapping[str, Callable[[Part], object]] = {
+    "name": Part.text,
+    "channel": Part.text,
+    "per_second": _rate,
+    **dict.fromkeys(FIELDS, lambda part: part.value),
 }
 
 
 def read_connections(part: Part) -> list[Described]:
-    """`[{"key": "postmark", "channel": "email", "url": "https://…", "inputs": {…}}]`. Raises InvalidSeed."""
+    """`[{"key": "postmark", "channel": "email", "url": "https://…", "inputs": {…}}]`. Raises InvalidSeed.
+
+    A secret that the environment does not have is None.
+    """
     items = part.items()
-    each = [item.fields(required=["key"], optional=[*_COLUMNS, *FIELDS]) for item in items]
-    refuse_duplicates(fields["key"] for fields in each)
-    return [_described(item, fields) for item, fields in zip(items, each, strict=True)]
+    with Reading() as read:
+        each = read.each(
+            items, lambda item: read_connection(replace(item, value=read_request(item, may_lack=True)), read)
+        )
+    refuse_duplicates(item.field("key") for item in items)
+    return each
 
 
-def _described(item: Part, fields: Mapping[str, Part]) -> Described:
-    """A secret that the environment does not have is None."""
-    written = read_request(item, may_lack=True)
-    definition = {name: value for name, value in written.items() if name in FIELDS}
-    columns = {column: read(fields[name]) for name, (column, read) in _COLUMNS.items() if name in fields}
-    changes = columns | ({"definition": definition} if definition else {})
-    return Described(place=item.place, key=fields["key"].text(), changes=changes)
+def read_connection(item: Part, read: Reading) -> Described:
+    """One connection, with its secrets as they are written."""
+    described = read_item(item, _READERS, read, spellings=_SPELLINGS)
+    columns = {name: value for name, value in described.changes.items() if name not in FIELDS}
+    definition = {name: value for name, value in described.changes.items() if name in FIELDS}
+    return replace(described, changes=columns | ({"definition": definition} if definition else {}))
+
+
+def incomplete(connection: Connection, *, place: str) -> Iterator[DefinitionWarning]:
+    """What is missing in a connection, or may not be meant."""
+    provider = provider_of(connection)
+    if provider.missing:
+        lacks = ", ".join(provider.missing)
+        message = f"The connection {connection.key} is incomplete, so its steps fail: there is no value for {lacks}."
+        yield DefinitionWarning(place=place, message=message)
+    for inner in unescaped_markup(provider.request):
+        yield DefinitionWarning(place=f"{place}.{inner}" if place else inner, message=UNESCAPED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,13 +84,7 @@ class SeededConnections:
     def warnings(self) -> Iterator[DefinitionWarning]:
         """Those that lack a secret, with their places in the file."""
         for key, one in self.saved.items():
-            provider, place = provider_of(one.connection), self.places[key]
-            if provider.missing:
-                lacks = ", ".join(provider.missing)
-                message = f"The connection {key} is incomplete, so its steps fail: there is no value for {lacks}."
-                yield DefinitionWarning(place=place, message=message)
-            for inner in unescaped_markup(provider.request):
-                yield DefinitionWarning(place=f"{place}.{inner}", message=UNESCAPED)
+            yield from incomplete(one.connection, place=self.places[key])
 
     def require_unbroken(self) -> None:
         """Raises InvalidSeed if journeys, as they are now, could not send any more by those that have changed."""

@@ -16,7 +16,7 @@ from journeys.steering.acts import closed_by
 
 _PAST = {SteeringAct.Kind.CLOSE.value: "closed", SteeringAct.Kind.ABORT.value: "aborted"}
 # Types only: the values are checked when journeys are saved.
-_READERS: Mapping[str, Callable[[Part], object]] = {
+READERS: Mapping[str, Callable[[Part], object]] = {
     "name": Part.text,
     "trigger_type": Part.text,
     "event_name": lambda part: "" if part.is_null else part.text(),
@@ -34,7 +34,7 @@ _READERS: Mapping[str, Callable[[Part], object]] = {
 
 def read_journeys(part: Part) -> list[Described]:
     """`[{"key": "welcome", "name": "Welcome", "trigger": "api", …, "steps": […]}]`. Raises InvalidSeed."""
-    return read_described(part, _READERS, spellings=SPELLINGS)
+    return read_described(part, READERS, spellings=SPELLINGS)
 
 
 @dataclass(frozen=True, kw_only=True)

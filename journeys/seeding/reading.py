@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -9,9 +10,9 @@ from django.db.models import Model
 
 from engage.audit.facts import Facts, facts_of
 from engage.audit.recording import record, saved
-from engage.database.keys import refuse_ambiguous_key
+from engage.database.keys import KeyField, refuse_ambiguous_key
 from engage.errors import Refusal
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 
 
 class InvalidSeed(Refusal):
@@ -26,16 +27,17 @@ def text_for(part: Part, model: type[Model], column: str) -> str:
     try:
         model._meta.get_field(column).run_validators(text)  # type: ignore[union-attr]
     except ValidationError as invalid:
-        raise InvalidSeed(f"{part.place}: {invalid.messages[0]}") from None
+        raise InvalidSeed(f"{part.place}: {invalid.messages[0]}").at(part.place) from None
     return text
 
 
-def refuse_ambiguous(key: str, place: str) -> None:
-    """Raises InvalidSeed for the key of something new that could not be told from an id, or a word, in a path."""
+def require_new_key(key: str, place: str) -> None:
+    """Raises InvalidSeed unless something new may have this key."""
     try:
+        KeyField().run_validators(key)
         refuse_ambiguous_key(key)
     except ValidationError as invalid:
-        raise InvalidSeed(f"{place}: {invalid.messages[0]}") from None
+        raise InvalidSeed(f"{place}: {invalid.messages[0]}").at(place) from None
 
 
 def refuse_duplicates(parts: Iterable[Part]) -> None:
@@ -61,18 +63,32 @@ def read_described(
     part: Part, readers: Mapping[str, Callable[[Part], Any]], *, spellings: Mapping[str, str] | None = None
 ) -> list[Described]:
     """Each item: its key, and what the readers make of its fields. `spellings` are the file's, if they are others."""
-    spelt = {(spellings or {}).get(name, name): name for name in readers}
     items = part.items()
-    each = [item.fields(required=["key"], optional=spelt) for item in items]
-    refuse_duplicates(fields["key"] for fields in each)
-    return [
-        Described(
-            place=item.place,
-            key=fields["key"].text(),
-            changes={name: readers[name](fields[field]) for field, name in spelt.items() if field in fields},
-        )
-        for item, fields in zip(items, each, strict=True)
-    ]
+    with Reading() as read:
+        each = read.each(items, lambda item: read_item(item, readers, read, spellings=spellings))
+    refuse_duplicates(item.field("key") for item in items)
+    return each
+
+
+def read_item(
+    item: Part,
+    readers: Mapping[str, Callable[[Part], Any]],
+    read: Reading,
+    *,
+    spellings: Mapping[str, str] | None = None,
+) -> Described:
+    """One item: what the readers refuse is noted in the reading, and left out of the changes."""
+    spelt = {(spellings or {}).get(name, name): name for name in readers}
+    fields = item.fields(required=["key"], optional=spelt, reading=read)
+    changes: dict[str, Any] = {}
+
+    def take(field: str, name: str) -> None:
+        changes[name] = readers[name](fields[field])
+
+    for field, name in spelt.items():
+        if field in fields:
+            read(partial(take, field, name))
+    return Described(place=item.place, key=read(fields["key"].text), changes=changes)
 
 
 def store(rows: Sequence[Model], *, fields: Sequence[str], before: Mapping[str, Facts], named: str) -> None:

@@ -13,10 +13,14 @@ from engage.models import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """`read` refuses what is wrong in the file; `seed` stores what it gave, and returns the ids by key."""
+    """`read` refuses what is wrong in the file; `seed` stores what it gave, and returns the ids by key.
+
+    `write` gives what is stored as items, in the order of their keys.
+    """
 
     read: Callable[[Part], Any]
     seed: Callable[[Workspace, Any], Mapping[str, str]]
+    write: Callable[[Workspace], list[dict[str, Any]]]
 
 
 SECTIONS: dict[str, Section] = {}

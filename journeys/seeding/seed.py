@@ -27,7 +27,7 @@ from journeys.seeding.connections import read_connections, seed_connections
 from journeys.seeding.crowd import seed_crowd
 from journeys.seeding.customers import SeedCustomer, read_customers, seed_customers
 from journeys.seeding.journeys import read_journeys, seed_journeys
-from journeys.seeding.reading import Described, InvalidSeed, refuse_ambiguous, text_for
+from journeys.seeding.reading import Described, InvalidSeed, require_new_key, text_for
 from journeys.seeding.sections import SECTIONS
 from journeys.seeding.segments import SeedSegment, lock_segments, read_segments, seed_segments
 from journeys.seeding.variables import read_variables, seed_variables, take_variables_away
@@ -170,7 +170,7 @@ def _locked_workspace(seed: Seed) -> Workspace:
     locked = Workspace.objects.select_for_update(no_key=True)
     workspace, made = locked.get_or_create(key=seed.key, defaults={"name": seed.key})
     if made:
-        refuse_ambiguous(seed.key, "workspace.key")
+        require_new_key(seed.key, "workspace.key")
     before = None if made else facts_of(workspace)
     if seed.name not in {None, workspace.name}:
         workspace.name = str(seed.name)

@@ -1,6 +1,6 @@
 """The `segments` of a seed file, and their members."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,10 +12,10 @@ from customers.models import Customer, Segment
 from engage.audit.facts import facts_of
 from engage.database.sql import Rows, Statement
 from engage.json.compact import same_json
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from engage.models import Workspace
 from journeys.design.warnings import DefinitionWarning
-from journeys.seeding.reading import InvalidSeed, refuse_ambiguous, refuse_duplicates, store, text_for
+from journeys.seeding.reading import read_item, refuse_duplicates, require_new_key, store, text_for
 
 # Whoever is put in or taken out is kept from being erased until the seeding ends, and before it changes a membership:
 # an erasure holds its customer and then deletes the memberships. FOR KEY SHARE, so that other work goes on.
@@ -70,26 +70,31 @@ class SeedSegment:
 
 def read_segments(part: Part) -> list[SeedSegment]:
     """`[{"key": "vip", "name": "VIP", "members": ["ada"], "conditions": {…}}]`. Raises InvalidSeed."""
-    segments = [item.fields(required=["key"], optional=["name", "conditions", "members"]) for item in part.items()]
-    refuse_duplicates(fields["key"] for fields in segments)
-    return [_segment(fields) for fields in segments]
+    items = part.items()
+    with Reading() as read:
+        each = read.each(items, lambda item: read_segment(item, read))
+    refuse_duplicates(item.field("key") for item in items)
+    return each
 
 
-def _segment(fields: Mapping[str, Part]) -> SeedSegment:
-    changes: dict[str, Any] = {}
-    if "name" in fields:
-        changes["name"] = text_for(fields["name"], Segment, "name")
-    if "conditions" in fields:
-        changes["conditions"] = _conditions(fields["conditions"], stored=True)
-    members = fields["members"].items() if "members" in fields else None
-    refuse_duplicates(members or [])
+def read_segment(item: Part, read: Reading, *, without: Collection[str] = ()) -> SeedSegment:
+    """One segment, `without` the fields that may not stand here."""
+    readers = {name: reader for name, reader in _READERS.items() if name not in without}
+    described = read_item(item, readers, read)
+    changes = dict(described.changes)
     return SeedSegment(
-        place=fields["key"].place,
-        key=text_for(fields["key"], Segment, "key"),
+        place=f"{item.place}.key" if item.place else "key",
+        key=described.key,
+        members=changes.pop("members", None),
         changes=changes,
-        conditions=fields.get("conditions"),
-        members=members,
+        conditions=item.field("conditions") if "conditions" in changes else None,
     )
+
+
+def _members(part: Part) -> list[Part]:
+    members = part.items()
+    refuse_duplicates(members)
+    return members
 
 
 def _conditions(part: Part, *, stored: bool) -> object:
@@ -97,8 +102,15 @@ def _conditions(part: Part, *, stored: bool) -> object:
     try:
         check_segment_conditions(part.value, place=part.place, stored=stored)
     except InvalidCondition as refusal:
-        raise InvalidSeed(refusal.message) from None
+        part.refuse_for(refusal)
     return part.value
+
+
+_READERS: Mapping[str, Callable[[Part], Any]] = {
+    "name": lambda part: text_for(part, Segment, "name"),
+    "conditions": lambda part: _conditions(part, stored=True),
+    "members": _members,
+}
 
 
 def lock_segments(*, workspace: Workspace, segments: Sequence[SeedSegment]) -> dict[str, Segment]:
@@ -125,7 +137,7 @@ def seed_segments(
     before = {key: facts_of(row) for key, row in stored.items()}
     for segment in segments:
         if segment.key not in stored:
-            refuse_ambiguous(segment.key, segment.place)
+            require_new_key(segment.key, segment.place)
         row = stored.get(segment.key) or Segment(workspace=workspace, key=segment.key, name=segment.key, created_at=now)
         rows.append(row)
         if segment.conditions and not same_json(segment.conditions.value, row.conditions):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from engage.models import Workspace
-from journeys.models import Enrollment
+from journeys.models import Connection, Enrollment, Variable
 from tests.abuse.calls import Call, good_calls
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
@@ -21,8 +21,13 @@ class Service:
         data(trigger(server, journey, {"external_id": "ada"}))
         let_workers_decide()
         MessageFactory.create(workspace=workspace, key="sale")
+        Variable.objects.create(workspace=workspace, name="sale", value="Shop")
+        mail = Connection.objects.create(
+            workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}
+        )
         queued = data(trigger(server, journey, {"external_id": "ada"}))
         self._server = server
+        server.headers["If-Match"] = "*"
         self._sdk = SdkClient(AppFactory.create(workspace=workspace, allowed_origins=["https://shop.example"]))
         self.ids = {
             "workspaceId": workspace.id,
@@ -33,6 +38,7 @@ class Service:
             "jobId": queued["jobId"],
             "enrollmentId": Enrollment.objects.get().id,
             "key": "sale",
+            "connectionId": mail.id,
         }
         self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(self.ids)}
 

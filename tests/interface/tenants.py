@@ -11,7 +11,7 @@ import config.urls  # noqa: F401 (so that all calls are known)
 from customers.models import Customer, Segment
 from engage.calls.call import Call
 from engage.models import Workspace
-from journeys.models import Enrollment, Journey
+from journeys.models import Connection, Enrollment, Journey, Variable
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
@@ -32,6 +32,7 @@ class Tenant:
     trigger_id: str
     job_id: str
     enrollment_id: str
+    connection: Connection
 
     def ids(self) -> dict[str, str]:
         return {
@@ -42,6 +43,7 @@ class Tenant:
             "triggerId": self.trigger_id,
             "jobId": self.job_id,
             "enrollmentId": self.enrollment_id,
+            "connectionId": self.connection.id,
         }
 
 
@@ -56,9 +58,18 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     enrollment = Enrollment.objects.get(workspace=workspace)
     queued = data(trigger(server, journey, {"external_id": "ada"}))
     MessageFactory.create(workspace=workspace, key="sale")
-    return Tenant(workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"], enrollment.id)
+    Variable.objects.create(workspace=workspace, name="sale", value="Shop")
+    mail = Connection.objects.create(
+        workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}
+    )
+    server.headers.update(OF_WHATEVER_IS_THERE)
+    return Tenant(
+        workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"], enrollment.id, mail
+    )
 
 
+# Changing a definition needs its ETag, or this.
+OF_WHATEVER_IS_THERE = {"If-Match": "*"}
 # Every call of a server about a workspace.
 CALLS = [call for call in Call.all() if call.signature.is_of_server and call.is_of_workspace]
 

@@ -56,6 +56,7 @@ MISSING = {
     "segmentId": {"This workspace has no such segment."},
     "journeyId": {"There is no journey * in this workspace.", "The journey * is not found or not active."},
     "triggerId": {"There is no trigger * in this workspace."},
+    "connectionId": {"There is no connection * in this workspace."},
     "jobId": {"There is no job * in this workspace."},
     "enrollmentId": {"There is no enrollment * in this workspace."},
 }
@@ -178,6 +179,7 @@ def test_a_foreign_workspace_is_answered_like_a_missing_one_and_nothing_changes(
 
 def test_a_key_stands_wherever_its_id_may(us: Tenant, subtests: pytest.Subtests) -> None:
     keys = {"workspaceId": us.workspace.key, "journeyId": us.journey.key, "segmentId": us.segment.key}
+    keys["connectionId"] = us.connection.key
     for call in CALLS:
         with subtests.test(call=call.operation_id):
             found = []

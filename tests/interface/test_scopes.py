@@ -12,7 +12,7 @@ from config.docs.documentation import openapi_document
 from engage.calls.call import Call
 from engage.models import ApiKey, Workspace
 from engage.scopes import Scope
-from tests.interface.tenants import CALLS, Tenant, body_of, everything_of, path_of, tenant
+from tests.interface.tenants import CALLS, OF_WHATEVER_IS_THERE, Tenant, body_of, everything_of, path_of, tenant
 from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import ApiKeyFactory, JourneyFactory
@@ -31,7 +31,9 @@ def us(acme: Workspace, server: ServerClient) -> Tenant:
 
 def limited(workspace: Workspace, **limits: Any) -> ServerClient:
     """Whoever has a key with these limits."""
-    return ServerClient(ApiKeyFactory.create(workspace=workspace, **limits))
+    caller = ServerClient(ApiKeyFactory.create(workspace=workspace, **limits))
+    caller.headers.update(OF_WHATEVER_IS_THERE)
+    return caller
 
 
 def all_but_the_audit(workspace: Workspace) -> dict[str, Any]:

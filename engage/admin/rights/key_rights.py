@@ -7,6 +7,11 @@ from django.http import HttpRequest
 
 from engage.scopes import Scope
 
+
+def _all_of(app: str, model: str) -> tuple[str, ...]:
+    return tuple(f"{app}.{action}_{model}" for action in ("view", "add", "change", "delete"))
+
+
 # By name, because the apps that have these models import this one.
 _RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
     Scope.TRIGGER: (
@@ -37,19 +42,16 @@ _RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
         "journeys.view_webhookdelivery",
     ),
     Scope.STATS: ("journeys.view_journey",),
-    Scope.MESSAGES: (
-        "bridge.view_message",
-        "bridge.add_message",
-        "bridge.change_message",
-        "bridge.delete_message",
-    ),
+    Scope.MESSAGES: _all_of("bridge", "message"),
     Scope.AUDIT: ("engage.view_auditentry",),
-    Scope.DEFINITIONS: ("journeys.view_journey", "journeys.change_journey"),
-    Scope.CONNECTIONS: tuple(
-        f"journeys.{action}_{model}"
-        for model in ("connection", "variable")
-        for action in ("view", "add", "change", "delete")
+    Scope.DEFINITIONS: (
+        "journeys.view_journey",
+        "journeys.add_journey",
+        "journeys.change_journey",
+        *_all_of("customers", "segment"),
+        *_all_of("journeys", "variable"),
     ),
+    Scope.CONNECTIONS: _all_of("journeys", "connection"),
 }
 
 

@@ -38,6 +38,7 @@ _WRITING: _Actions = {
     "journeys.journey": "view add change",
     "journeys.steeredhost": "view add change",
     "customers.segment": "view add change delete",
+    "journeys.variable": "view add change delete",
     "bridge.message": "view add change delete",
 }
 _ALL = "view add change delete"

@@ -1,8 +1,9 @@
 """`manage.py seed_workspace`: a workspace from a file, or the built-in demo."""
 
 import json
+import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ from engage.audit.acting import acting, command
 from engage.errors import Refusal
 from engage.plurals import counted
 from engage.terminal import printable
+from journeys.design.warnings import DefinitionWarning
 from journeys.management.arguments import read_object
+from journeys.seeding.plan import Plan, plan_seed
 from journeys.seeding.seed import SeededWorkspace, read_seed, seed_workspace
 
 _DEMO = Path(__file__).parents[2] / "seeding" / "demo.json"
 _MOST_CUSTOMERS_LISTED = 20
+_SOMETHING_WOULD_CHANGE = 2
 _MOST_CUSTOMERS_MADE = 10_000_000
 
 
@@ -73,6 +77,9 @@ already.
 A journey that staff or a key has closed, aborted or archived stays closed, whatever the file says: the output tells it,
 and the command succeeds. Activate it to open it.
 
+--plan changes nothing, and says what the file would create and change (exit code 2, else 0), and what is in the
+workspace and not in the file (drift). export_workspace writes such a file.
+
 A bad file changes nothing; the error names the place. What may be saved but is probably not meant (a step that nobody
 can reach) is printed as a warning.
 """
@@ -83,6 +90,11 @@ can reach) is printed as a warning.
         parser.add_argument("--json", action="store_true", help="Print one JSON object with the ids and new keys.")
         parser.add_argument(
             "--customers", type=int, default=0, metavar="N", help="Make the customers user-0 to user-<N-1> as well."
+        )
+        parser.add_argument(
+            "--plan",
+            action="store_true",
+            help="Change nothing, and say what would change: exit code 2 if something would, else 0.",
         )
         parser.add_argument(
             "--new-keys", action="store_true", help="Replace the file's API keys by fresh ones; the old ones stop."
@@ -99,8 +111,14 @@ can reach) is printed as a warning.
             raise CommandError(f"--customers must be from 0 to {_MOST_CUSTOMERS_MADE:,}.")
         try:
             with acting(command("seed_workspace")):
+                seed = read_seed(read_object(options["file"] or str(_DEMO)))
+                if options["plan"]:
+                    self._tell(
+                        plan_seed(seed=seed, now=timezone.now(), confirmed=options["confirm"]), as_json=options["json"]
+                    )
+                    return
                 seeded = seed_workspace(
-                    seed=read_seed(read_object(options["file"] or str(_DEMO))),
+                    seed=seed,
                     crowd_size=options["customers"],
                     renew_keys=options["new_keys"],
                     confirmed=options["confirm"],
@@ -110,6 +128,33 @@ can reach) is printed as a warning.
             raise CommandError(printable(refusal.message)) from None
         in_words = map(printable, _in_words(seeded, crowd_size=options["customers"]))
         self.stdout.write(_as_json(seeded) if options["json"] else "\n".join(in_words))
+
+    def _tell(self, plan: Plan, *, as_json: bool) -> None:
+        in_words = map(printable, _plan_in_words(plan))
+        self.stdout.write(_plan_as_json(plan) if as_json else "\n".join(in_words))
+        if plan.does_something:
+            sys.exit(_SOMETHING_WOULD_CHANGE)
+
+
+def _plan_as_json(plan: Plan) -> str:
+    told = {name: value for name, value in vars(plan).items() if name not in {"stay_closed", "warnings"}}
+    return json.dumps(told | {"stayClosed": plan.stay_closed, "warnings": _warnings_as_json(plan.warnings)})
+
+
+def _warnings_as_json(warnings: Sequence[DefinitionWarning]) -> list[dict[str, str]]:
+    return [{"place": one.place, "message": one.message} for one in warnings]
+
+
+def _plan_in_words(plan: Plan) -> list[str]:
+    """Line by line."""
+    return [
+        *(f"create  {name}" for name in plan.create),
+        *(f"change  {name}: {', '.join(fields)}" for name, fields in plan.change.items()),
+        *(f"drift   {name}: not in the file, and left alone" for name in plan.drift),
+        f"{len(plan.create)} to create, {len(plan.change)} to change, {plan.stay} stay as they are",
+        *(f"Journey {key} stays closed, {why}" for key, why in plan.stay_closed.items()),
+        *(f"Warning: {one.place}: {one.message}" for one in plan.warnings),
+    ]
 
 
 def _as_json(seeded: SeededWorkspace) -> str:
@@ -125,7 +170,7 @@ def _as_json(seeded: SeededWorkspace) -> str:
             "journeys": seeded.journeys,
             "stayClosed": seeded.stay_closed,
             **seeded.others,
-            "warnings": [{"place": one.place, "message": one.message} for one in seeded.warnings],
+            "warnings": _warnings_as_json(seeded.warnings),
         }
     )
 

@@ -1,0 +1,207 @@
+"""Definitions one by one, each as the item of a seed file, whole: what is left out gets its default.
+
+What is said of a definition is read, checked and saved as a file's item is. What happens to it (a journey is closed,
+held or aborted; customers are put into a segment) is no part of it, and stays.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from django.db import transaction
+from django.utils.crypto import salted_hmac
+
+from engage.database.object_ids import is_object_id
+from engage.errors import FailureDetail, Refusal
+from engage.json.compact import same_json, sorted_json
+from engage.json.documents import Part, Reading
+from engage.models import Workspace
+from journeys.design.connections import BreaksJourneys
+from journeys.design.warnings import DefinitionWarning
+from journeys.models import Journey
+from journeys.seeding.kinds import Kind, Saving
+from journeys.seeding.reading import InvalidSeed
+from journeys.seeding.written import Item, with_secrets_changed
+from journeys.steering.acts import queued_and_inside
+from journeys.steps.secrets import MASK, SecretNeeded, is_open
+
+
+class DefinitionInvalid(Refusal):
+    """The definition has mistakes, each of which is told with its place; nothing was saved."""
+
+    status = 422
+    error = "Definition invalid"
+
+
+class SecretsMissing(DefinitionInvalid):
+    """Secrets are sent as their mask, but nothing is stored that could be meant. It is right otherwise."""
+
+    error = "Secret needed"
+
+
+def _invalid(found: Refusal) -> DefinitionInvalid:
+    """The mistakes that were found together."""
+    mistakes = found.all_found()
+    kind = SecretsMissing if all(one.code == SecretNeeded.code for one in mistakes) else DefinitionInvalid
+    details = [FailureDetail(field=_top(one.place), place=one.place, message=one.message) for one in mistakes]
+    return kind(" ".join(one.message for one in mistakes), details=details)
+
+
+def _top(place: str) -> str:
+    return place.partition(".")[0].partition("[")[0]
+
+
+class PreconditionRequired(Refusal):
+    """What is there is changed, or deleted, only by a call that names the version that it has seen."""
+
+    status = 428
+    error = "Precondition required"
+    says = "This changes what is there. Read it, and send its ETag in the header If-Match."
+
+
+class PreconditionFailed(Refusal):
+    """The definition is another one than the call expects; nothing was changed."""
+
+    status = 412
+    error = "Precondition failed"
+    says = "It has changed since: its ETag is another one than that in If-Match. Read it again."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """A definition as it is stored: `item` is masked. `etag` is over all of it, secrets included."""
+
+    row: Any
+    item: Item
+    etag: str
+    warnings: Sequence[DefinitionWarning]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PutDefinition:
+    """A definition as it is now, or would be; the names of what differs; and how many are inside, of a journey."""
+
+    definition: Definition
+    outcome: Literal["created", "changed", "unchanged"]
+    changed: Sequence[str]
+    inside: int | None
+
+
+def get_definition(kind: Kind, *, workspace_id: str, named: str) -> Definition:
+    """The definition with this key, or id. Raises the kind's refusal."""
+    return _shown(kind, _found(kind, workspace_id, named))
+
+
+@transaction.atomic
+def put_definition(
+    kind: Kind,
+    *,
+    workspace_id: str,
+    named: str,
+    written: Mapping[str, Any],
+    if_match: str | None,
+    confirmed: bool,
+    dry_run: bool,
+    now: datetime,
+) -> PutDefinition:
+    """Makes the definition, or replaces the one with this key or id by what is written.
+
+    Mistakes come before all else (DefinitionInvalid), then what it would break (BreaksJourneys), then the version that
+    the caller has seen (PreconditionRequired, PreconditionFailed). Nothing is saved by a dry run.
+    """
+    workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)  # one definition at a time
+    stored = kind.find(workspace_id, named).select_for_update(no_key=True).first()
+    if stored is None and (if_match is not None or is_object_id(named)):
+        raise kind.missing(named)  # whoever names a version has seen one
+    before = {} if stored is None else kind.written(stored)
+    inside = queued_and_inside(stored)[1] if isinstance(stored, Journey) else None
+    key = str(before.get("key", named))
+    row = _saved(kind, written, Saving(workspace, key, stored, confirmed, now))
+    definition = _shown(kind, row, kept=_state_kept(written, stored))
+    after = kind.written(row)
+    changed = [name for name in {**before, **after} if not _is_same(name, before, after)]
+    if dry_run:
+        transaction.set_rollback(True)
+    elif stored is not None and changed:
+        _require_match(if_match, before)
+    return PutDefinition(
+        definition=definition,
+        outcome="created" if stored is None else "changed" if changed else "unchanged",
+        changed=changed,
+        inside=inside,
+    )
+
+
+@transaction.atomic
+def delete_definition(
+    kind: Kind, *, workspace_id: str, named: str, if_match: str | None, actor: str, now: datetime
+) -> None:
+    """Deletes the definition; a journey is archived. Raises what the kind does if it is in use."""
+    row = _found(kind, workspace_id, named, locked=True)
+    _require_match(if_match, kind.written(row))
+    kind.delete(row, actor, now)
+
+
+def _found(kind: Kind, workspace_id: str, named: str, *, locked: bool = False) -> Any:
+    rows = kind.find(workspace_id, named)
+    row = (rows.select_for_update(no_key=True) if locked else rows).first()
+    if row is None or getattr(row, "archived_at", None) is not None:
+        raise kind.missing(named)
+    return row
+
+
+def _shown(kind: Kind, row: Any, *, kept: Sequence[DefinitionWarning] = ()) -> Definition:
+    item = kind.written(row)
+    return Definition(row=row, item=_masked(item), etag=_etag(item), warnings=[*kept, *kind.warnings(row)])
+
+
+def _saved(kind: Kind, written: Mapping[str, Any], saving: Saving) -> Any:
+    """The row, saved. Raises DefinitionInvalid with all mistakes, of types as well as of rules."""
+    key = saving.key
+    try:
+        with Reading() as read:
+            item = Part({**written, "key": key}, "", InvalidSeed)
+            if written.get("key", key) != key:
+                read.note(item.field("key"), f"must be {key!r}, as in the path, or be left out.")
+            if getattr(saving.stored, "archived_at", None) is not None:
+                read.note(item.field("key"), "is that of an archived journey; restore it first.")
+            described = kind.read(item, read)
+            with transaction.atomic():
+                row = kind.save(saving, described)
+    except BreaksJourneys:
+        raise
+    except Refusal as refusal:
+        raise _invalid(refusal) from None
+    return row
+
+
+def _is_same(name: str, before: Item, after: Item) -> bool:
+    return name in before and name in after and same_json(before[name], after[name])
+
+
+def _state_kept(written: Mapping[str, Any], stored: Any) -> Sequence[DefinitionWarning]:
+    """`active` says how a new journey begins; afterwards it is state."""
+    if not isinstance(stored, Journey) or written.get("active", stored.active) == stored.active:
+        return []
+    message = f"The journey stays {stored.state}: activate and close it by the calls, or in the admin."
+    return [DefinitionWarning(place="active", message=message)]
+
+
+def _masked(item: Item) -> Item:
+    shown = {name: value for name, value in item.items() if name != "active"}
+    return with_secrets_changed(shown, lambda _: lambda path, value: value if value is None or is_open(path) else MASK)
+
+
+def _etag(item: Item) -> str:
+    """Secrets are in it, so it is keyed: nobody can guess them by it."""
+    whole = sorted_json({name: value for name, value in item.items() if name != "active"})
+    return f'"{salted_hmac("definition", whole).hexdigest()[:32]}"'
+
+
+def _require_match(if_match: str | None, stored: Item) -> None:
+    if if_match is None:
+        raise PreconditionRequired
+    sent = {one.strip().removeprefix("W/") for one in if_match.split(",")}
+    if not {"*", _etag(stored)} & sent:
+        raise PreconditionFailed

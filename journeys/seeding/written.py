@@ -1,0 +1,60 @@
+"""Definitions as the items of a seed file, with every field that the file may name: what is stored, written out.
+
+Secrets stand in them as they are: whoever shows an item masks it.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from customers.models import Segment
+from journeys.design.authoring import SPELLINGS
+from journeys.models import Connection, Journey, JourneyRevision, Variable
+from journeys.steps.provider import FIELDS
+from journeys.steps.secrets import Change, with_secrets
+
+Item = dict[str, Any]
+_OF_EVENTS = frozenset({"event_name", "event_where", "event_from_bridge"})
+
+
+def written_journeys(journeys: Iterable[Journey]) -> list[Item]:
+    """The journeys with their current steps and exit rules; one statement for all of them."""
+    known = {journey.id: journey for journey in journeys}
+    revisions = JourneyRevision.objects.filter(journey__in=list(known))
+    current = {one.journey_id: one for one in revisions if one.number == known[one.journey_id].revision}
+    return [_written_journey(journey, current.get(journey.id)) for journey in known.values()]
+
+
+def _written_journey(journey: Journey, revision: JourneyRevision | None) -> Item:
+    content = revision.written if revision else {"steps": [], "exit_on": []}
+    left_out = _OF_EVENTS if journey.trigger_type == Journey.TriggerType.API else frozenset[str]()
+    return {
+        spelling: content[name] if name in content else getattr(journey, name)
+        for name, spelling in SPELLINGS.items()
+        if name not in left_out
+    }
+
+
+def written_segment(segment: Segment) -> Item:
+    """The segment without its members: they are no part of the definition."""
+    return {"key": segment.key, "name": segment.name, "conditions": segment.conditions}
+
+
+def written_connection(connection: Connection) -> Item:
+    columns = {
+        "key": connection.key,
+        "name": connection.name,
+        "channel": connection.channel,
+        "perSecond": connection.per_second,
+    }
+    return columns | {name: connection.definition[name] for name in FIELDS if name in connection.definition}
+
+
+def written_variable(variable: Variable) -> Item:
+    return {"key": variable.name, "value": variable.value}
+
+
+def with_secrets_changed(item: Item, change: Callable[[str], Change]) -> Item:
+    """The item with each of its secrets changed; `change` is given the id of the step, "" for a connection."""
+    if "steps" not in item:
+        return dict(with_secrets(item, change("")))
+    return item | {"steps": [with_secrets(step, change(str(step.get("id", "")))) for step in item["steps"]]}

@@ -1,0 +1,184 @@
+"""Definitions by API: whole, all mistakes at once, and never over what the caller has not seen."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from customers.models import Segment, SegmentMembership
+from engage.models import AuditEntry, Workspace
+from journeys.design.opening import close
+from journeys.models import Connection, Journey, JourneyRevision, Variable
+from tests.support.audit import written
+from tests.support.calls import data, refused
+from tests.support.cases import each
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.simultaneous import all_at_once
+
+WAIT: dict[str, Any] = {"id": "wait", "type": "delay", "for": "P1D"}
+CALL: dict[str, Any] = {"id": "call", "type": "webhook", "url": "https://mail.example/send"}
+MAIL: dict[str, Any] = {"url": "https://mail.example/", "headers": {"X-Token": "hush"}}
+PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
+# By the kind's path: a key, a definition, another, and a bad one with the places of its mistakes.
+KINDS: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], list[str]]] = [
+    (
+        "journeys/acme/welcome",
+        {"name": "Welcome", "steps": [WAIT]},
+        {"steps": [WAIT, {**WAIT, "id": "again"}]},
+        {"naem": "x", "active": "yes", "maxEntriesPerCustomer": 0, "steps": [{**WAIT, "for": "soon"}, {"id": 7}]},
+        ["active", "maxEntriesPerCustomer", "naem", "steps[0].for", "steps[1].id", "steps[1].type"],
+    ),
+    (
+        "segments/acme/pro",
+        {"name": "Pro", "conditions": PRO},
+        {"name": "Pros", "conditions": PRO},
+        {"name": 7, "members": ["ada"], "conditions": {**PRO, "op": "is"}},
+        ["conditions.op", "members", "name"],
+    ),
+    ("connections/acme/mail", MAIL, {**MAIL, "channel": "email"}, {**MAIL, "perSecond": "fast", "channel": "pigeon"},
+     ["channel", "perSecond"]),
+    ("variables/acme/shop", {"value": "Garden"}, {"value": ["Garden"]}, {"colour": 1}, ["colour", "value"]),
+]  # fmt: skip
+of_each_kind = each("kind", KINDS)
+
+
+def put(server: ServerClient, path: str, body: Any, *, etag: str | None = None, query: str = "") -> Answer:
+    return server.put(f"/api/v1/{path}{query}", body, headers={"If-Match": etag} if etag else {})
+
+
+def stored() -> list[Any]:
+    return [list(model.objects.order_by("pk").values()) for model in
+            (Journey, JourneyRevision, Segment, Connection, Variable, AuditEntry)]  # fmt: skip
+
+
+@of_each_kind
+@pytest.mark.django_db
+def test_what_is_changed_must_have_been_seen(acme: Workspace, server: ServerClient, kind: Any) -> None:
+    path, first, second, bad, places = kind
+    before = stored()
+    trial = data(put(server, path, first, query="?dryRun=true"), status=200)
+    assert (trial["outcome"], trial["dryRun"], trial["id"], stored() == before) == ("created", True, None, True)
+    made = put(server, path, first)
+    assert (data(made, status=201)["outcome"], made["ETag"]) == ("created", server.get(f"/api/v1/{path}")["ETag"])
+    same = put(server, path, first)
+    assert (data(same, status=200)["outcome"], same["ETag"]) == ("unchanged", made["ETag"])
+    before = stored()
+    refused(put(server, path, second), status=428, error="Precondition required")
+    refused(put(server, path, second, etag='"stale"'), status=412, error="Precondition failed")
+    refused(server.delete(f"/api/v1/{path}"), status=428, error="Precondition required")
+    trial = data(put(server, path, second, query="?dryRun=true"), status=200)
+    assert trial["outcome"] == "changed"
+    answer = put(server, path, bad)  # before If-Match is looked at
+    refused(answer, status=422, error="Definition invalid")
+    told = answer.json()["details"]
+    assert sorted({one["place"] for one in told}) == places, told
+    assert stored() == before
+    changed = put(server, path, second, etag=f'"other", {made["ETag"]}')
+    assert data(changed, status=200)["changed"] == trial["changed"]
+    read = server.get(f"/api/v1/{path}")
+    told = data(read, status=200)
+    assert (read["ETag"], told["definition"].items() >= {**second, **masked(second)}.items()) == (changed["ETag"], True)
+    assert data(put(server, path, told["definition"]), status=200)["outcome"] == "unchanged"
+    data(server.delete(f"/api/v1/{path}", headers={"If-Match": changed["ETag"]}), status=200)
+    assert server.get(f"/api/v1/{path}").status_code == 404
+    assert server.delete(f"/api/v1/{path}", headers={"If-Match": "*"}).status_code == 404
+    assert AuditEntry.objects.filter(actor_kind="key").count() >= 3
+    assert "hush" not in written()
+
+
+def masked(item: dict[str, Any]) -> dict[str, Any]:
+    return {"headers": dict.fromkeys(item["headers"], "***")} if "headers" in item else {}
+
+
+@pytest.mark.django_db
+def test_state_is_no_part_of_a_journey_s_definition(acme: Workspace, server: ServerClient) -> None:
+    made = put(server, "journeys/acme/welcome", {"steps": [WAIT]})
+    journey = Journey.objects.get(key="welcome")
+    close(journey, reason="Enough.", actor="staff", dry_run=False, now=timezone.now())
+    assert server.get(f"/api/v1/journeys/acme/{journey.id}")["ETag"] == made["ETag"]
+    changed = put(server, "journeys/acme/welcome", {"steps": [], "active": True}, etag=made["ETag"])
+    told = data(changed, status=200)
+    assert [one["place"] for one in told["warnings"]] == ["active"]
+    assert "active" not in told["definition"]
+    journey.refresh_from_db()
+    assert (journey.active, journey.revision) == (False, 2)
+
+
+@pytest.mark.django_db
+def test_members_stay_whatever_becomes_of_the_segment_s_condition(acme: Workspace, server: ServerClient) -> None:
+    SegmentFactory.create(workspace=acme, key="vip", members=[CustomerFactory.create(workspace=acme)])
+    assert put(server, "segments/acme/vip", {"conditions": PRO}, etag="*").status_code == 200
+    assert SegmentMembership.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_secrets_are_kept_by_their_mask_and_never_answered(acme: Workspace, server: ServerClient) -> None:
+    calling = {"steps": [{**CALL, "headers": {"X-Token": "hush"}}]}
+    made = put(server, "journeys/acme/welcome", calling)
+    data(made, status=201)
+    shown = {"steps": [{**CALL, "headers": {"X-Token": "***"}}]}
+    assert data(put(server, "journeys/acme/welcome", shown), status=200)["outcome"] == "unchanged"
+    other = {"steps": [{**CALL, "headers": {"X-Token": "another"}}]}
+    assert data(put(server, "journeys/acme/welcome", other, etag=made["ETag"]), status=200)["changed"] == ["steps"]
+    answer = put(server, "journeys/acme/other", shown)
+    assert refused(answer, status=422, error="Secret needed").startswith("steps[0].headers.X-Token needs its value")
+    env = {"steps": [{**CALL, "headers": {"X-Token": {"env": "PATH"}}}]}
+    refused(put(server, "journeys/acme/other", env), status=422, error="Definition invalid")
+    for told in (made, server.get("/api/v1/journeys/acme/welcome")):
+        assert b"hush" not in told.content
+        assert b"another" not in told.content
+
+
+@pytest.mark.django_db
+def test_what_journeys_use_is_neither_deleted_nor_broken(acme: Workspace, server: ServerClient) -> None:
+    inputs = {"type": "object", "required": [], "properties": {"to": {"type": "string"}}}
+    sends = {"id": "send", "type": "send", "connection": "mail", "inputs": {"to": "{{ vars.shop }}"}}
+    for path, body in {
+        "variables/acme/shop": {"value": "Garden"},
+        "connections/acme/mail": {**MAIL, "body": {"to": "{{ inputs.to }}"}, "inputs": inputs},
+        "journeys/acme/welcome": {"steps": [sends]},
+    }.items():
+        data(put(server, path, body), status=201)
+    seen = {"If-Match": "*"}
+    refused(server.delete("/api/v1/variables/acme/shop", headers=seen), status=409, error="Variable in use")
+    refused(server.delete("/api/v1/connections/acme/mail", headers=seen), status=409, error="Connection in use")
+    more = {
+        **MAIL,
+        "body": {"to": "{{ inputs.name }}"},
+        "inputs": {**inputs, "required": ["name"], "properties": {"name": {"type": "string"}}},
+    }
+    refused(put(server, "connections/acme/mail", more, etag="*"), status=409, error="Breaks journeys")
+    data(put(server, "connections/acme/mail", more, etag="*", query="?confirm=true"), status=200)
+
+
+@pytest.mark.django_db
+def test_keys_of_another_form_are_mistakes_and_an_archived_journey_keeps_its_own(
+    acme: Workspace, server: ServerClient
+) -> None:
+    for key in ("Upper", "jobs", "a%00b", "x" * 101):
+        refused(put(server, f"journeys/acme/{key}", {}), status=422, error="Definition invalid")
+    assert put(server, f"journeys/acme/{'a' * 24}", {}).status_code == 404
+    refused(put(server, "journeys/acme/welcome", {"key": "other"}), status=422, error="Definition invalid")
+    JourneyFactory.create(workspace=acme, key="old", active=False, archived_at=timezone.now())
+    refused(put(server, "journeys/acme/old", {}, etag="*"), status=422, error="Definition invalid")
+    assert not Journey.objects.exclude(key="old").exists()
+
+
+@pytest.mark.django_db
+def test_a_key_for_certain_journeys_makes_no_others(acme: Workspace, server: ServerClient) -> None:
+    mine = JourneyFactory.create(workspace=acme, key="mine")
+    type(server.key).objects.filter(id=server.key.id).update(journeys=[mine.id])
+    assert put(server, "journeys/acme/mine", {}, etag="*").status_code == 200
+    for key in ("new", "mine2"):
+        refused(put(server, f"journeys/acme/{key}", {}), status=403, error="Journey not allowed")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_those_who_have_seen_the_same_one_alone_changes_it(acme: Workspace, server: ServerClient) -> None:
+    etag = put(server, "journeys/acme/welcome", {})["ETag"]
+    callers = [partial(put, server, "journeys/acme/welcome", {"name": f"W{n}"}, etag=etag) for n in range(4)]
+    answers = [answer.status_code for answer in all_at_once(callers)]
+    assert sorted(answers) == [200, 412, 412, 412]
+    assert Journey.objects.get().name.startswith("W")
