@@ -15,7 +15,7 @@ from engage.calls.asked import Asked
 from engage.calls.call import Answered, PathId, delete, get, put
 from engage.calls.queries import DRY_RUN_MESSAGE, DryRun
 from engage.database.object_ids import ObjectId
-from engage.errors import FailureDetail
+from engage.errors import FailureDetail, MissingParameter
 from engage.json.keywords import Keywords
 from engage.scopes import Scope
 from journeys.api.path_ids import JOURNEY_ID
@@ -217,6 +217,8 @@ def _put_examples(id_: str, item: Mapping[str, Any], *, changed: Sequence[str], 
 
 
 _CREATED, _CHANGED, _UNCHANGED = "Created.", "Changed.", "Nothing to change."
+_EMPTY = "The body must be the whole definition, and must not be empty."
+_REFUSED = [MissingParameter(_EMPTY)]
 _UNSEEN = [PreconditionFailed(), PreconditionRequired()]
 _common: dict[str, Any] = {"policy": "definitions", "tag": "Definitions"}
 _put = partial(
@@ -247,6 +249,8 @@ def _write(
     """The body is read as it was sent: its mistakes are told with those of the definition, all at once."""
     dry_run = asked.query.dry_run
     sent = cast("dict[str, Any]", asked.request.data)
+    if not sent:  # whatever was lost on the way must not empty a definition
+        raise MissingParameter(_EMPTY)
     done = put_definition(
         kind,
         workspace_id=asked.workspace_id,
@@ -303,7 +307,7 @@ _of_journeys: dict[str, Any] = {
     **_of_journeys,
     requests={"A wait": {"name": "Welcome", "steps": [_WAIT]}},
     examples=_put_examples(JOURNEY_ID.example, _JOURNEY, changed=["steps"], inside=310),
-    refuses=[_INVALID, _UNKNOWN_SECRET, *_UNSEEN],
+    refuses=[*_REFUSED, _INVALID, _UNKNOWN_SECRET, *_UNSEEN],
 )
 def put_journey(asked: Asked[JourneyBody, DryRun], journey_id: str) -> Answered[PutDefinitionRecord]:
     """Create or replace a journey
@@ -348,7 +352,7 @@ _of_segments: dict[str, Any] = {
     **_of_segments,
     requests={"By a condition": {"name": "Pro plan", "conditions": _PLAN}},
     examples=_put_examples(SEGMENT_ID.example, _SEGMENT, changed=["conditions"], inside=None),
-    refuses=[DefinitionInvalid("conditions.op is 'is', which is none of eq, ne."), *_UNSEEN],
+    refuses=[*_REFUSED, DefinitionInvalid("conditions.op is 'is', which is none of eq, ne."), *_UNSEEN],
 )
 def put_segment(asked: Asked[SegmentBody, DryRun], segment_id: str) -> Answered[PutDefinitionRecord]:
     """Create or replace a segment
@@ -399,6 +403,7 @@ _of_connections: dict[str, Any] = {
     },
     examples=_put_examples(_CONNECTION_ID.example, _CONNECTION, changed=["headers"], inside=None),
     refuses=[
+        *_REFUSED,
         DefinitionInvalid("url must begin with https:// or http://."),
         _UNKNOWN_SECRET,
         BreaksJourneys("Journeys could not send by mail any more: welcome."),
@@ -450,7 +455,7 @@ _SHOP = {"key": "shop", "value": "Garden"}
     **_of_variables,
     requests={"A text": {"value": "Garden"}},
     examples=_put_examples("68a1f0c2e4b0a1d2c3e4f5d1", _SHOP, changed=["value"], inside=None),
-    refuses=[DefinitionInvalid("value is required."), *_UNSEEN],
+    refuses=[*_REFUSED, DefinitionInvalid("value is required."), *_UNSEEN],
 )
 def put_variable(asked: Asked[VariableBody, DryRun], key: str) -> Answered[PutDefinitionRecord]:
     """Create or change a variable

@@ -21,6 +21,7 @@ WAIT: dict[str, Any] = {"id": "wait", "type": "delay", "for": "P1D"}
 CALL: dict[str, Any] = {"id": "call", "type": "webhook", "url": "https://mail.example/send"}
 MAIL: dict[str, Any] = {"url": "https://mail.example/", "headers": {"X-Token": "hush"}}
 PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
+NAMED = {"name": "Welcome"}
 # By the kind's path: a key, a definition, another, and a bad one with the places of its mistakes.
 KINDS: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], list[str]]] = [
     (
@@ -65,6 +66,7 @@ def test_what_is_changed_must_have_been_seen(acme: Workspace, server: ServerClie
     same = put(server, path, first)
     assert (data(same, status=200)["outcome"], same["ETag"]) == ("unchanged", made["ETag"])
     before = stored()
+    refused(put(server, path, {}, etag="*"), status=400, error="Missing required parameter")
     refused(put(server, path, second), status=428, error="Precondition required")
     refused(put(server, path, second, etag='"stale"'), status=412, error="Precondition failed")
     refused(server.delete(f"/api/v1/{path}"), status=428, error="Precondition required")
@@ -158,11 +160,11 @@ def test_keys_of_another_form_are_mistakes_and_an_archived_journey_keeps_its_own
     acme: Workspace, server: ServerClient
 ) -> None:
     for key in ("Upper", "jobs", "a%00b", "x" * 101):
-        refused(put(server, f"journeys/acme/{key}", {}), status=422, error="Definition invalid")
-    assert put(server, f"journeys/acme/{'a' * 24}", {}).status_code == 404
+        refused(put(server, f"journeys/acme/{key}", NAMED), status=422, error="Definition invalid")
+    assert put(server, f"journeys/acme/{'a' * 24}", NAMED).status_code == 404
     refused(put(server, "journeys/acme/welcome", {"key": "other"}), status=422, error="Definition invalid")
     JourneyFactory.create(workspace=acme, key="old", active=False, archived_at=timezone.now())
-    refused(put(server, "journeys/acme/old", {}, etag="*"), status=422, error="Definition invalid")
+    refused(put(server, "journeys/acme/old", NAMED, etag="*"), status=422, error="Definition invalid")
     assert not Journey.objects.exclude(key="old").exists()
 
 
@@ -170,14 +172,14 @@ def test_keys_of_another_form_are_mistakes_and_an_archived_journey_keeps_its_own
 def test_a_key_for_certain_journeys_makes_no_others(acme: Workspace, server: ServerClient) -> None:
     mine = JourneyFactory.create(workspace=acme, key="mine")
     type(server.key).objects.filter(id=server.key.id).update(journeys=[mine.id])
-    assert put(server, "journeys/acme/mine", {}, etag="*").status_code == 200
+    assert put(server, "journeys/acme/mine", NAMED, etag="*").status_code == 200
     for key in ("new", "mine2"):
-        refused(put(server, f"journeys/acme/{key}", {}), status=403, error="Journey not allowed")
+        refused(put(server, f"journeys/acme/{key}", NAMED), status=403, error="Journey not allowed")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_those_who_have_seen_the_same_one_alone_changes_it(acme: Workspace, server: ServerClient) -> None:
-    etag = put(server, "journeys/acme/welcome", {})["ETag"]
+    etag = put(server, "journeys/acme/welcome", NAMED)["ETag"]
     callers = [partial(put, server, "journeys/acme/welcome", {"name": f"W{n}"}, etag=etag) for n in range(4)]
     answers = [answer.status_code for answer in all_at_once(callers)]
     assert sorted(answers) == [200, 412, 412, 412]
