@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from journeys.counts.recounting import HISTORY
+from journeys.operations.invariants import links_to_other_workspaces, twice_inside
 from tests.chaos.early import nobody_walks_on_after_leaving, nothing_is_missed_while_work_waits
 from tests.chaos.load import LOST, REFUSED, Sending
 from tests.chaos.model import Pair, contradiction
@@ -158,11 +159,7 @@ def one_enrollment_per_job(service: Service) -> Iterator[str]:
     )
     if number:
         yield f"{number} jobs and enrollments do not fit together"
-    for customer, journey, actives in service.ask(
-        "SELECT customer_id, journey_id, count(*) FROM journeys_enrollment WHERE state = 'active' "
-        "GROUP BY 1, 2 HAVING count(*) > 1"
-    ):
-        yield f"{customer} is {actives} times in {journey} at once"
+    yield from twice_inside(service.ask)
 
 
 _PAIRS = """
@@ -210,32 +207,8 @@ def counts_are_the_sums_of_the_history(service: Service) -> Iterator[str]:
         yield f"in {journey}, the history has {number:+} of {kind} {name} {outcome} more than the counts of {hour}"
 
 
-_LINKS = """
-SELECT conrelid::regclass::text, confrelid::regclass::text,
-       (SELECT attname FROM pg_attribute WHERE attrelid = conrelid AND attnum = conkey[array_length(conkey, 1)]),
-       (SELECT attname FROM pg_attribute WHERE attrelid = confrelid AND attnum = confkey[array_length(confkey, 1)])
-FROM pg_constraint WHERE contype = 'f'
-  AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = conrelid AND attname = 'workspace_id')
-  AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = confrelid AND attname = 'workspace_id')
-"""
-# Links that no foreign key holds.
-_LOOSE_LINKS = [
-    ("journeys_enrollmentjob", "journeys_journey", "journey_id", "id"),
-    ("journeys_enrollmentjob", "customers_customer", "customer_id", "id"),
-    ("journeys_enrollment", "journeys_journey", "journey_id", "id"),
-    ("journeys_enrollment", "journeys_enrollmentjob", "job_id", "id"),
-]
-
-
 def no_row_links_two_workspaces(service: Service) -> Iterator[str]:
-    links = [*_LOOSE_LINKS, *(link for link in service.ask(_LINKS) if link[2] != "workspace_id")]
-    for child, parent, column, key in links:
-        number = service.count(
-            f"SELECT count(*) FROM {child} child JOIN {parent} parent ON parent.{key} = child.{column} "
-            "WHERE parent.workspace_id <> child.workspace_id"
-        )
-        if number:
-            yield f"{number} rows of {child} link to another workspace's {parent}"
+    yield from links_to_other_workspaces(service.ask)
 
 
 _DELIVERIES = """
