@@ -5,7 +5,7 @@ CLIENTS := tests/generated_clients
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run info test browsers chaos bench fuzz format lint types check lock clients package image env licences clean
+.PHONY: help run info test browsers chaos bench fuzz format lint types check lock clients package release image env licences clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -80,6 +80,10 @@ clients: ## clients of openapi-generator in seven languages, made and run agains
 package: ## builds the wheel and tries it in an empty environment
 	@.ci/install requirements-dev.txt
 	@.ci/package
+
+release: ## wheel, sdist, bill of materials, notes and checksums of this commit in dist/, and its tag
+	@.ci/install requirements-dev.txt
+	@.ci/release
 
 image: ## the image of all processes, built by docker, podman or buildah; ARGS="--build-arg BASE=debian:12-slim" is passed on
 	@deploy/image $(ARGS)

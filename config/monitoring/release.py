@@ -26,9 +26,13 @@ def version() -> str:
 
 @cache
 def commit() -> str:
-    """COMMIT from the environment, which an image is built with, or the checkout's own."""
+    """COMMIT from the environment, which an image is built with, or what a release wrote down, or the checkout's own."""
     if settings.COMMIT:
         return str(settings.COMMIT)
+    try:
+        return (ROOT / "config" / "COMMIT").read_text().strip()[:12]
+    except OSError:
+        pass
     try:
         asked = ["git", "rev-parse", "--short=12", "HEAD"]
         return subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True, timeout=2).stdout.strip()
