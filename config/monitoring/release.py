@@ -26,7 +26,7 @@ def version() -> str:
 
 @cache
 def commit() -> str:
-    """COMMIT from the environment, which an image is built with, or what a release wrote down, or the checkout's own."""
+    """COMMIT from the environment, as an image is built with, or as a release wrote it down, or the checkout's own."""
     if settings.COMMIT:
         return str(settings.COMMIT)
     try:

@@ -64,9 +64,9 @@ def _restore(dump: Path, to: str) -> None:
                 raise CommandError("The database of --to has tables. Name an empty one: nothing in it is replaced.")
     except psycopg.Error as error:
         raise CommandError(f"The database of --to: {error}") from None
-    asked = ["pg_restore", "--no-owner", "--no-privileges", "--no-comments", "--exit-on-error", f"--dbname={to}", dump]
+    asked = ["pg_restore", "--no-owner", "--no-privileges", "--no-comments", "--exit-on-error", f"--dbname={to}"]
     try:
-        restored = subprocess.run(asked, capture_output=True, text=True, check=False)
+        restored = subprocess.run([*asked, str(dump)], capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise CommandError("pg_restore is not installed: it comes with PostgreSQL's client.") from None
     if restored.returncode:
