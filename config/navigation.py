@@ -14,6 +14,7 @@ from django.urls import reverse
 from bridge.models import Interaction, Message
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.parts.columns import may_view
+from engage.admin.rights.reach import reach_of
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
@@ -75,7 +76,11 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     """
     index = reverse("admin:index")
     overview = {"title": "Overview", "icon": "monitoring", "link": index, "active": request.path == index}
-    return [{"items": [overview]}, *(_group(title, request=request) for title in _LISTS)]
+    items = [overview]
+    if reach_of(request.user).workspaces is None:
+        address = reverse("health")
+        items.append({"title": "Health", "icon": "ecg_heart", "link": address, "active": request.path == address})
+    return [{"items": items}, *(_group(title, request=request) for title in _LISTS)]
 
 
 def _group(title: str, *, request: HttpRequest) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from config.docs.landing import ElsewhereView, LandingView
 from config.local import message_demo
 from config.monitoring.health import livez, readyz
 from config.monitoring.metrics import metrics
+from config.monitoring.standing import health
 from engage.admin.login import break_glass
 from engage.admin.login.second_factor import pages as second_factor
 from engage.calls.call import Call
@@ -30,6 +31,7 @@ urlpatterns = [
     path("livez", livez),
     path("readyz", readyz),
     path("metrics", metrics),
+    path("admin/health/", admin.site.admin_view(health), name="health"),
     path("admin/second-factor/", second_factor.ask, name="second_factor"),
     path("admin/second-factor/set-up/", second_factor.set_up, name="second_factor_set_up"),
     path("admin/break-glass/<str:token>", break_glass.enter, name="break_glass"),

@@ -78,7 +78,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
             raise Http404
     elif not _has_token(request):
         return plain_failure(Unauthorized("Send METRICS_TOKEN as a bearer token."))
-    return HttpResponse(exposition(_metrics()), content_type=CONTENT_TYPE)
+    return HttpResponse(exposition(all_metrics()), content_type=CONTENT_TYPE)
 
 
 def _has_token(request: HttpRequest) -> bool:
@@ -86,7 +86,8 @@ def _has_token(request: HttpRequest) -> bool:
     return compare_digest(sent.encode(), f"Bearer {settings.METRICS_TOKEN}".encode())
 
 
-def _metrics() -> Iterator[Metric]:
+def all_metrics() -> Iterator[Metric]:
+    """Everything, of all processes on all machines; without what a server tells that does not answer."""
     (answers, read), told = _of_postgresql(), _of_redis()
     yield Metric(
         name="engage_build_info", kind="gauge", meaning="The version of the process that answers.",

@@ -4,12 +4,18 @@ import json
 import re
 import shutil
 import subprocess
+from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from config import ROOT
+from config.monitoring import presence, standing
+from engage.models import Membership, Workspace
 from tests.support.cases import each
+from tests.support.factories import JourneyFactory
 
 pytestmark = pytest.mark.django_db
 FOLDER = ROOT / "monitoring"
@@ -49,6 +55,35 @@ def test_each_alert_has_its_place_in_the_docs_and_is_tried() -> None:
     assert re.findall(r"^ +runbook: (\S+)$", RULES, re.MULTILINE) == runbooks
     tried = set(re.findall(r'alertname="(\w+)"', (FOLDER / "rules_test.yml").read_text()))
     assert tried == set(alerts)
+
+
+def test_the_page_health_has_the_rules_of_one_moment_with_the_same_thresholds() -> None:
+    rules = dict(re.findall(r"- alert: (\w+)\n(?: +#.*\n)? +expr: (.*)", RULES))
+    for rule in standing.RULES:
+        labels = "".join(f'{{{name}="{value}"}}' for name, value in rule.labels.items())
+        assert f"({rule.metric}{labels}) {rule.when}" in rules[rule.alert], rule.alert
+
+
+def test_the_page_says_what_is_wrong_first_and_only_to_who_sees_all(acme: Workspace, settings: Any) -> None:
+    JourneyFactory.create(workspace=acme, held_at=timezone.now(), held_by="guard")
+    presence.say(presence.PROCESSES)
+    client = Client()
+    assert client.get("/admin/health/").status_code == 302
+    client.force_login(User.objects.create_superuser("root"))
+    page = client.get("/admin/health/").content.decode()
+    said = [
+        " ".join(re.sub("<.*?>", "", one).split()) for one in re.findall(r"<li class=\"mb-2.*?</li>", page, re.DOTALL)
+    ]
+    assert said[0] == "Journeys that their guards hold: 1. EngageJourneyHeldByGuard"
+    assert said[1:] == [rule.fine for rule in standing.RULES if rule.alert != "EngageJourneyHeldByGuard"]
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    page = client.get("/admin/health/").content.decode()
+    assert "Redis is away or takes no writes." in page
+    assert "Unknown, as a server does not answer: engage_process_seen_seconds." in page
+    member = User.objects.create_user("ada", is_staff=True)
+    Membership.objects.create(user=member, workspace=acme, role="admin")
+    client.force_login(member)
+    assert client.get("/admin/health/").status_code == 403
 
 
 @each("arguments", [["check", "rules", "rules.yml"], ["test", "rules", "rules_test.yml"]])
