@@ -4,9 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
 from django.utils import timezone
 from unfold.decorators import display
 
@@ -14,6 +12,7 @@ from bridge.browser.files import script_tag
 from bridge.identity.enforcing import enforce_identity, valid_keys
 from bridge.identity.figures import COUNTED_AT_MOST, PAGES_OF_AT_MOST, IdentityFigures, identity_figures
 from bridge.models import Interaction
+from engage.admin.parts.acts import Act, Done
 from engage.admin.parts.columns import may_view, page_url
 from engage.admin.parts.filters import BooleanRadioFilter
 from engage.admin.parts.origins import OriginsField
@@ -23,9 +22,43 @@ from engage.http.app_quotas import counted_today
 from engage.models import App, IdentityKey, Workspace
 
 
+def _ask_to_enforce(model_admin: RecordAdmin, request: HttpRequest, app: App) -> HttpResponse | None:
+    """The page that asks, with the figures."""
+    if request.method == "POST":
+        return None
+    now = timezone.now()
+    return model_admin.page(
+        request,
+        "bridge/admin/enforce.html",
+        title=f"Refuse who is not proven in {app}?",
+        original=app,
+        back=page_url(app),
+        has_key=valid_keys(app, now=now).exists(),
+        **_identity(app, request=request, now=now),
+    )
+
+
+def _enforce(_: RecordAdmin, request: HttpRequest, app: App) -> Done:
+    now = timezone.now()
+    figures = _identity(app, request=request, now=now).get("in_words", "")
+    enforce_identity(app_id=app.pk, now=now)
+    noted = f"Enforces identity from now on. {figures}".strip()
+    return Done(app, f"{app} refuses from now on who is not proven.", noted)
+
+
 @admin.register(App)
 class AppAdmin(RecordAdmin):
     """An app is disabled rather than deleted, because recorded interactions refer to it."""
+
+    acts = (
+        Act(
+            name="enforce",
+            route="enforce-identity",
+            may=lambda model_admin, request: bool(model_admin.has_change_permission(request)),
+            asks=_ask_to_enforce,
+            do=_enforce,
+        ),
+    )
 
     list_display = ("name", "workspace", "enabled", "id", "created_at")
     list_filter = (("enabled", BooleanRadioFilter),)
@@ -61,36 +94,6 @@ class AppAdmin(RecordAdmin):
             "may_add_key": admin.site.get_model_admin(IdentityKey).has_add_permission(request),
             "may_enforce": self.has_change_permission(request, record) and record.identity != App.Identity.ENFORCE,
         }
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.address("<str:object_id>/enforce-identity/", self.enforce_identity, "enforce"),
-            *super().get_urls(),
-        ]
-
-    def enforce_identity(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Asks, with the figures; posted, it is done and noted in the app's history."""
-        app: App = self.found(request, object_id, may=self.has_change_permission(request))
-        now = timezone.now()
-        section = _identity(app, request=request, now=now)
-        if request.method != "POST":
-            return self.page(
-                request,
-                "bridge/admin/enforce.html",
-                title=f"Refuse who is not proven in {app}?",
-                original=app,
-                back=page_url(app),
-                has_key=valid_keys(app, now=now).exists(),
-                **section,
-            )
-
-        @transaction.atomic
-        def enforce() -> tuple[App, str]:
-            enforce_identity(app_id=app.pk, now=now)
-            self.log_change(request, app, f"Enforces identity from now on. {section.get('in_words', '')}".strip())
-            return app, f"{app} refuses from now on who is not proven."
-
-        return self.acted(request, app, enforce)
 
     @display(description="Today (UTC)")
     def today(self, app: App) -> str:

@@ -7,7 +7,7 @@ from django.apps import apps
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from bridge.models import Message
-from journeys.admin.steering.buttons import ACTS
+from journeys.admin.steering.buttons import BUTTONS
 from journeys.models import Connection, Enrollment, Journey
 from tests.browsers.furnished import Shown
 
@@ -55,7 +55,7 @@ def _routed(shown: Shown) -> Iterator[tuple[str, dict[str, Any]]]:
             model = next((model for prefix, model in models.items() if name.startswith(f"admin:{prefix}_")), None)
             record = (shown.get(model) or model._default_manager.first()) if model else None
             pk = record and record.pk
-            for act in ACTS if "act" in asks else [""]:
+            for act in BUTTONS if "act" in asks else [""]:
                 values = {"object_id": pk, "id": pk, "act": act, "app_label": "journeys"}
                 yield name, {key: value for key, value in values.items() if key in asks}
 

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from engage.admin.parts.differences import DiffLine, diff_of
 from engage.http.query_strings import whole_number
 from journeys.admin.content_rights import sees_queries
+from journeys.admin.steering.keeping import may_roll_back
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
 from journeys.steps.secrets import masked_steps, steps_masked_beside
@@ -31,7 +32,7 @@ def compared(revision: JourneyRevision, *, request: HttpRequest) -> dict[str, An
         "compared_with": number,
         "differences": differences,
         "is_same": bool(differences) and not any(lines for _, lines in differences),
-        "may_roll_back": bool(others) and journeys.may_roll_back(request),
+        "may_roll_back": bool(others) and may_roll_back(journeys, request),
     }
 
 

@@ -36,8 +36,9 @@ from journeys.admin.journeys.trying import may_try
 from journeys.admin.journeys.views import JourneyPages
 from journeys.admin.overview.held import held_now, hold_of
 from journeys.admin.results import JOURNEY_STATE
-from journeys.admin.steering.buttons import buttons_of, may_steer
-from journeys.admin.steering.keeping import ArchivedFilter
+from journeys.admin.steering.buttons import STEER, buttons_of, may_steer
+from journeys.admin.steering.how_to_trigger import ways_to_trigger
+from journeys.admin.steering.keeping import KEEPING, ArchivedFilter, may_duplicate
 from journeys.design.authoring import save_journey
 from journeys.models import Journey, JourneyRevision, SteeringAct
 from journeys.steering.acts import record_act
@@ -45,6 +46,7 @@ from journeys.steering.acts import record_act
 
 @admin.register(Journey)
 class JourneyAdmin(JourneyPages):
+    acts = (*KEEPING, STEER)
     form = JourneyForm
     list_display = ("name", "key", "workspace", "trigger_type", "state_label", "revision", "updated_at", "id")
     list_filter = (
@@ -78,6 +80,7 @@ class JourneyAdmin(JourneyPages):
         "A journey is not deleted, because its triggers, jobs and enrollments would go with it. Archive it instead."
     )
     change_form_outer_before_template: Any = "journeys/admin/journey_head.html"
+    change_form_outer_after_template: Any = "journeys/admin/keeping.html"
     list_before_template: Any = "journeys/admin/held.html"
     change_form_before_template: Any = "journeys/admin/journey_help.html"
 
@@ -103,13 +106,16 @@ class JourneyAdmin(JourneyPages):
         return super().changeform_view(request, *args, **kwargs)
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
-        return super().beside(record, request) | {
+        return {
+            "ways_to_trigger": ways_to_trigger(record, base=request.build_absolute_uri("/").rstrip("/")),
+            "may_keep": self.has_change_permission(request, record),
+            "may_duplicate": may_duplicate(self, request),
             "may_try": may_try(request),
             "map": map_of(record, request=request),
             "hold": hold_of(record),
             "left_alone": left_alone_now(request, journey=record),
             "may_try_now": may_try_now(request),
-            "buttons": buttons_of(record) if may_steer(request) else [],
+            "buttons": buttons_of(record) if may_steer(self, request) else [],
         }
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

@@ -8,14 +8,14 @@ from django.urls import URLPattern
 from django.utils import timezone
 
 from engage.admin.parts.columns import page_url
+from engage.admin.parts.records import RecordAdmin
 from engage.errors import Refusal
 from journeys.admin.content_rights import WHY_NOT, may_write_content
 from journeys.admin.journeys.drafts import draft_of
 from journeys.admin.journeys.trying import TryForm, may_send, may_try, sent, tried
-from journeys.admin.steering.buttons import SteeringActs
 
 
-class JourneyPages(SteeringActs):
+class JourneyPages(RecordAdmin):
     """Adds their addresses to the admin of journeys."""
 
     def get_urls(self) -> list[URLPattern]:

@@ -6,11 +6,11 @@ from django.contrib import admin
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.forms import Media
-from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import URLPattern
+from django.http import Http404, HttpRequest
 from unfold.contrib.filters.admin import RadioFilter
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
+from engage.admin.parts.acts import Act, Done
 from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest
@@ -48,8 +48,40 @@ class GivenUpFilter(RadioFilter):
         return queryset.filter(GAVE_UP).order_by("-ended_at", "-pk") if self.value() == "given-up" else queryset
 
 
+def _end(_: Any, request: HttpRequest, enrollment: Enrollment) -> Done:
+    reason = request.POST.get("reason", "").strip()[:LONGEST_REASON]
+    if not reason:
+        raise InvalidRequest("Say why the enrollment is ended.")
+    exit_enrollment(workspace_id=enrollment.workspace_id, enrollment_id=enrollment.pk, reason=reason)
+    # Without the reason: it goes into the audit, which outlives the person.
+    return Done(enrollment, "The enrollment was ended.")
+
+
+def _send_again(_: Any, request: HttpRequest, enrollment: Enrollment, delivery_id: int) -> Done:
+    if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
+        raise Http404
+    send_again(workspace_id=enrollment.workspace_id, delivery_id=delivery_id)
+    transaction.on_commit(wake_sender, robust=True)
+    return Done(enrollment, "The webhook is sent again.")
+
+
 @admin.register(Enrollment)
 class EnrollmentAdmin(ReadOnlyAdmin):
+    acts = (
+        Act(
+            name="end",
+            may=lambda _, request: request.user.has_perm("journeys.change_enrollment"),
+            do=_end,
+            noted_as=AuditEntry.Action.ENDED,
+        ),
+        Act(
+            name="send_again",
+            route="webhooks/<int:delivery_id>/send-again",
+            may=lambda _, request: request.user.has_perm("journeys.change_webhookdelivery"),
+            do=_send_again,
+            noted_as=AuditEntry.Action.SENT_AGAIN,
+        ),
+    )
     list_display = ("customer", "journey", "state", "step_id", "due_at", "entered_at", "exit_reason", "workspace", "id")
     list_display_links = ("entered_at", "id")
     titled_by = ("customer", "journey")
@@ -97,45 +129,3 @@ class EnrollmentAdmin(ReadOnlyAdmin):
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
         return {"timeline": timeline_of(record, request=request), "longest_reason": LONGEST_REASON}
-
-    def get_urls(self) -> list[URLPattern]:
-        again = "<str:object_id>/webhooks/<int:delivery_id>/send-again/"
-        return [
-            self.address("<str:object_id>/end/", self.end, "end", posted=True),
-            self.address(again, self.send_again, "send_again", posted=True),
-            *super().get_urls(),
-        ]
-
-    def end(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        enrollment = self.found(request, object_id, may=request.user.has_perm("journeys.change_enrollment"))
-
-        @transaction.atomic
-        def end() -> tuple[Enrollment, str]:
-            _end(enrollment, reason=request.POST.get("reason", "").strip()[:LONGEST_REASON])
-            # Without the reason: it goes into the audit, which outlives the person.
-            return self._noted(enrollment, AuditEntry.Action.ENDED, "The enrollment was ended.")
-
-        return self.acted(request, enrollment, end)
-
-    def send_again(self, request: HttpRequest, object_id: str, delivery_id: int) -> HttpResponse:
-        enrollment = self.found(request, object_id, may=request.user.has_perm("journeys.change_webhookdelivery"))
-        if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
-            raise Http404
-
-        @transaction.atomic
-        def again() -> tuple[Enrollment, str]:
-            send_again(workspace_id=enrollment.workspace_id, delivery_id=delivery_id)
-            transaction.on_commit(wake_sender, robust=True)
-            return self._noted(enrollment, AuditEntry.Action.SENT_AGAIN, "The webhook is sent again.")
-
-        return self.acted(request, enrollment, again)
-
-    def _noted(self, enrollment: Enrollment, action: AuditEntry.Action, said: str) -> tuple[Enrollment, str]:
-        self.note(enrollment, action, said)
-        return enrollment, said
-
-
-def _end(enrollment: Enrollment, *, reason: str) -> None:
-    if not reason:
-        raise InvalidRequest("Say why the enrollment is ended.")
-    exit_enrollment(workspace_id=enrollment.workspace_id, enrollment_id=enrollment.pk, reason=reason)

@@ -13,7 +13,7 @@ from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, Selec
 from engage.admin.parts.records import ReadOnlyAdmin
 from journeys.admin.people.call import table_of_call
 from journeys.admin.results import counted_results
-from journeys.admin.steering.buttons import CancelAct, button_of, may_steer
+from journeys.admin.steering.buttons import CANCEL, button_of, may_steer
 from journeys.jobs.progress import count_jobs
 from journeys.models import Chunk, EnrollmentJob, Trigger
 
@@ -21,7 +21,8 @@ _MOST_JOBS = 500
 
 
 @admin.register(Trigger)
-class TriggerAdmin(CancelAct):
+class TriggerAdmin(ReadOnlyAdmin):
+    acts = (CANCEL,)
     list_display = ("journey", "form", "customers", "queued_at", "workspace", "id")
     list_display_links = ("queued_at", "id")
     titled_by = ("journey",)
@@ -40,7 +41,7 @@ class TriggerAdmin(CancelAct):
     change_form_outer_after_template: Any = "journeys/admin/call.html"
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
-        buttons = [button_of(record)] if may_steer(request) else []
+        buttons = [button_of(record)] if may_steer(self, request) else []
         return {"call": table_of_call(record, request=request), "buttons": buttons}
 
     def matching(self, text: str, request: HttpRequest) -> Q:

@@ -2,21 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
+from engage.admin.parts.acts import Act, Done
 from engage.admin.parts.columns import page_url
-from engage.admin.parts.records import ReadOnlyAdmin, RecordAdmin
+from engage.admin.parts.records import RecordAdmin
 from engage.audit.acting import by_staff
 from engage.errors import Refusal
 from journeys import wakeups
-from journeys.admin.steering.keeping import ArchiveActs
 from journeys.design.opening import activate, close
 from journeys.due import Due
 from journeys.models import Journey, Trigger
@@ -66,7 +67,7 @@ class CancelForm(ReasonForm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Act:
+class Button:
     """A button: its name, what it asks, what follows, and what does it. `shown` are the numbers that matter.
 
     `do` takes a record, the actor and what the form says, and with `dry_run` changes nothing.
@@ -82,8 +83,8 @@ class Act:
     danger: bool = False
 
 
-ACTS: Mapping[str, Act] = {
-    "hold": Act(
+BUTTONS: Mapping[str, Button] = {
+    "hold": Button(
         name="Hold",
         question="Hold the journey “{}”?",
         what_follows="Nobody steps any more and no webhook is sent. Customers still enter, and waits keep their times.",
@@ -92,7 +93,7 @@ ACTS: Mapping[str, Act] = {
         shown=("queued", "inside"),
         do=hold,
     ),
-    "resume": Act(
+    "resume": Button(
         name="Resume",
         question="Resume the journey “{}”?",
         what_follows="What became due while it was held goes on.",
@@ -101,7 +102,7 @@ ACTS: Mapping[str, Act] = {
         shown=("released", "inside", "queued"),
         do=resume,
     ),
-    "pace": Act(
+    "pace": Button(
         name="Change the pace",
         question="Change the pace at which “{}” goes on?",
         what_follows="What is left of what became due while it was held goes on at this pace.",
@@ -110,7 +111,7 @@ ACTS: Mapping[str, Act] = {
         shown=("released", "inside"),
         do=resume,
     ),
-    "close": Act(
+    "close": Button(
         name="Close",
         question="Close the journey “{}”?",
         what_follows="Nobody enters any more, not even those who are queued. Those inside go on.",
@@ -119,7 +120,7 @@ ACTS: Mapping[str, Act] = {
         shown=("queued", "inside"),
         do=lambda journey, **said: close(journey, now=timezone.now(), **said),
     ),
-    "activate": Act(
+    "activate": Button(
         name="Activate",
         question="Activate the journey “{}”?",
         what_follows="Customers enter again.",
@@ -128,7 +129,7 @@ ACTS: Mapping[str, Act] = {
         shown=("queued", "inside"),
         do=lambda journey, **said: activate(journey, now=timezone.now(), **said),
     ),
-    "abort": Act(
+    "abort": Button(
         name="Abort",
         question="Abort the journey “{}”?",
         what_follows="It is closed, and all who are inside leave it. They do not come back by activating it.",
@@ -139,7 +140,7 @@ ACTS: Mapping[str, Act] = {
         danger=True,
     ),
 }
-CANCEL = Act(
+_CANCEL = Button(
     name="Cancel",
     question="Take this call back: {}?",
     what_follows="Its jobs that are not decided never are. Those who have entered by it stay, or leave if you say so.",
@@ -167,73 +168,73 @@ def buttons_of(journey: Journey) -> list[dict[str, Any]]:
     if journey.archived_at is not None:
         names = tuple(name for name in names if name != "activate")
     return [
-        {"act": ACTS[name], "href": reverse("admin:journeys_journey_steer", args=[journey.pk, name])} for name in names
+        {"act": BUTTONS[name], "href": reverse("admin:journeys_journey_steer", args=[journey.pk, name])}
+        for name in names
     ]
 
 
 def button_of(trigger: Trigger) -> dict[str, Any]:
     """The one that takes the call back."""
-    return {"act": CANCEL, "href": reverse("admin:journeys_trigger_cancel", args=[trigger.pk])}
+    return {"act": _CANCEL, "href": reverse("admin:journeys_trigger_cancel", args=[trigger.pk])}
 
 
-class SteeringActs(ArchiveActs):
-    """Adds the addresses of the buttons to the admin of journeys."""
-
-    def get_urls(self) -> list[URLPattern]:
-        def steer(request: HttpRequest, object_id: str, act: str) -> HttpResponse:
-            if act not in ACTS:
-                raise Http404
-            return _asked_and_done(self, request, object_id, ACTS[act])
-
-        return [self.address("<str:object_id>/steer/<str:act>/", steer, "steer"), *super().get_urls()]
-
-
-class CancelAct(ReadOnlyAdmin):
-    """Adds the address of the button to the admin of triggers."""
-
-    def get_urls(self) -> list[URLPattern]:
-        def cancel(request: HttpRequest, object_id: str) -> HttpResponse:
-            return _asked_and_done(self, request, object_id, CANCEL)
-
-        return [self.address("<str:object_id>/cancel/", cancel, "cancel"), *super().get_urls()]
-
-
-def may_steer(request: HttpRequest) -> bool:
+def may_steer(_: Any, request: HttpRequest) -> bool:
     """Whoever may change journeys may steer them."""
     return request.user.has_perm("journeys.change_journey")
 
 
-def _asked_and_done(model_admin: RecordAdmin, request: HttpRequest, object_id: str, act: Act) -> HttpResponse:
-    """The page that asks; once it is answered, the act, and back to the record."""
-    record = model_admin.found(request, object_id, may=may_steer(request))
-    actor = by_staff(request.user.get_username())
-    form = act.form(request.POST if request.method == "POST" else None)
+def _form_of(button: Button, request: HttpRequest) -> ReasonForm:
+    return button.form(request.POST if request.method == "POST" else None)
 
-    def done() -> tuple[Any, str]:
-        did = act.do(record, actor=actor, **form.cleaned_data)
-        wakeups.wake(Due(walk=True, webhooks=True))
-        numbers = ", ".join(f"{number:,} {label}" for number, label in _numbers(act, did))
-        return record, f"{act.done} {numbers}.{'' if getattr(did, 'settled', True) else NOT_SETTLED}"
 
+def _ask(button: Button, model_admin: RecordAdmin, request: HttpRequest, record: Any) -> HttpResponse | None:
+    """The page that asks, with numbers, until it is answered."""
+    form = _form_of(button, request)
     if form.is_valid():
-        return model_admin.acted(request, record, done)
+        return None
     try:
-        would = act.do(record, actor=actor, reason="", dry_run=True)
+        would = button.do(record, actor=by_staff(request.user.get_username()), reason="", dry_run=True)
     except Refusal as refusal:
         model_admin.message_user(request, refusal.message, messages.ERROR)
         return HttpResponseRedirect(page_url(record))
     return model_admin.page(
         request,
         "journeys/admin/steer.html",
-        title=act.name,
+        title=button.name,
         original=record,
-        asked=act.question.format(record),
-        act=act,
+        asked=button.question.format(record),
+        act=button,
         form=form,
-        numbers=_numbers(act, would),
+        numbers=_numbers(button, would),
         back=page_url(record),
     )
 
 
-def _numbers(act: Act, outcome: Any) -> list[tuple[int, str]]:
-    return [(getattr(outcome, name), _LABELS[name]) for name in act.shown]
+def _do(button: Button, _: RecordAdmin, request: HttpRequest, record: Any) -> Done:
+    form = _form_of(button, request)
+    form.full_clean()
+    did = button.do(record, actor=by_staff(request.user.get_username()), **form.cleaned_data)
+    wakeups.wake(Due(walk=True, webhooks=True))
+    numbers = ", ".join(f"{number:,} {label}" for number, label in _numbers(button, did))
+    return Done(record, f"{button.done} {numbers}.{'' if getattr(did, 'settled', True) else NOT_SETTLED}")
+
+
+def _button(act: str) -> Button:
+    if act not in BUTTONS:
+        raise Http404
+    return BUTTONS[act]
+
+
+STEER = Act(
+    name="steer",
+    route="steer/<str:act>",
+    may=may_steer,
+    asks=lambda *asked, act: _ask(_button(act), *asked),
+    do=lambda *asked, act: _do(_button(act), *asked),
+    noted_as=None,
+)
+CANCEL = Act(name="cancel", may=may_steer, asks=partial(_ask, _CANCEL), do=partial(_do, _CANCEL), noted_as=None)
+
+
+def _numbers(button: Button, outcome: Any) -> list[tuple[int, str]]:
+    return [(getattr(outcome, name), _LABELS[name]) for name in button.shown]
