@@ -40,13 +40,21 @@ from tests.support.receiver import Receiver, running
 from tests.support.tables import empty_all
 from tests.support.template import template_database
 
-# An example is not wrong because the machine was busy with other tests meanwhile.
-hypothesis_settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# An example is not wrong because the machine was busy with other tests meanwhile. `make check` tries a hundred.
+hypothesis_settings.register_profile(
+    "unhurried",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=int(os.environ.get("EXAMPLES", "30")),
+)
 hypothesis_settings.load_profile("unhurried")
 
 
 # What proves the tools of developers: left to `make check`, and to whoever names it.
-TOOLS = ("tests/benchmarks/", "tests/chaos/", "tests/config/local/", "tests/generated_clients/")
+TOOLS = (
+    "tests/benchmarks/", "tests/chaos/", "tests/config/local/", "tests/config/test_new_migrations.py",
+    "tests/config/test_runs.py", "tests/generated_clients/",
+)  # fmt: skip
 
 
 def pytest_sessionstart() -> None:
