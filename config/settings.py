@@ -344,6 +344,7 @@ RETAIN_JOBS_DAYS = environment.days("RETAIN_JOBS_DAYS", default=90)
 RETAIN_INTERACTIONS_DAYS = environment.days("RETAIN_INTERACTIONS_DAYS", default=365)
 RETAIN_IN_APP_DAYS = environment.days("RETAIN_IN_APP_DAYS", default=90)  # from the end of a delivery
 RETAIN_EVENTS_DAYS = environment.days("RETAIN_EVENTS_DAYS", default=365)
+RETAIN_FEED_DAYS = environment.days("RETAIN_FEED_DAYS", default=14)
 RETAIN_AUDIT_DAYS = environment.days("RETAIN_AUDIT_DAYS", default=365)  # of entries that are written from now on
 # For how long a page that still knows the user id of somebody erased does not make them anew.
 RETAIN_TOMBSTONES_DAYS = environment.days("RETAIN_TOMBSTONES_DAYS", default=30)

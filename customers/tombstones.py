@@ -16,6 +16,7 @@ from customers.identifier_rules import SPELLINGS
 from engage.database.pruning import Prunable
 from engage.database.sql import Statement
 from engage.errors import Refusal
+from engage.feed import telling
 
 TOMBSTONES = Prunable(
     what="tombstones of erased customers",
@@ -33,10 +34,11 @@ class CustomerErased(Refusal):
     says = "The customer with this userId or external_id was erased. Use another one for whoever is there now."
 
 
-_ERASE = Statement("""
+_ERASE = Statement(
+    """
 WITH erased AS (
     DELETE FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {customer_id}
-    RETURNING workspace_id, external_id, email, phone, user_id
+    RETURNING id, workspace_id, external_id, email, phone, user_id
 ), known_as AS (
     SELECT workspace_id, named.field, named.value
     FROM erased CROSS JOIN LATERAL (
@@ -52,9 +54,15 @@ WITH erased AS (
            encode(sha256(convert_to(({keys}::jsonb ->> field) || value, 'UTF8')), 'hex') AS digest
     FROM known_as ORDER BY digest
     ON CONFLICT (workspace_id, digest) DO UPDATE SET erased_at = statement_timestamp()
-)
+), told AS ({tell})
 SELECT count(*) FROM erased
-""")
+""",
+    tell=telling(
+        "(SELECT 'customer.erased' AS type, NULL::text AS journey_id, * FROM erased) AS gone",
+        customer_ids="id",
+        external_ids="external_id",
+    ),
+)
 # In the order of the digests, as they are written: whoever does either waits for the other at the first of them.
 _LIFT = Statement("""
 DELETE FROM customers_tombstone WHERE id IN (

@@ -1,6 +1,6 @@
 """Refusals: the errors that the service answers with instead of doing what was asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, NotRequired, Self, TypedDict
 
 
@@ -27,6 +27,7 @@ class Refusal(Exception):
     sends: Mapping[str, str] = {}  # headers of its answer
     further: "Sequence[Refusal]" = ()  # the others that were found with it
     place = ""  # in a document, with which the message begins
+    then: Callable[[], None] | None = None  # what is written once the call's own transaction has been rolled back
 
     def __init_subclass__(cls) -> None:
         if "error" in vars(cls) and "code" not in vars(cls):

@@ -6,7 +6,8 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Func, Q, Value
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -16,6 +17,7 @@ from engage.database.keys import KeyField
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.encryption import decrypted
+from engage.feed import FeedType
 from engage.networks import LONGEST_NETWORK
 from engage.rates import parse_rate, validate_rate
 
@@ -29,6 +31,10 @@ class Workspace(models.Model):
     id = ObjectIdField(primary_key=True)
     key = KeyField(unique=True, help_text="A short name for files.")
     name = models.CharField(max_length=200)
+    feed = models.BooleanField(
+        default=False, db_default=False, help_text="Keep for some days what happens, for servers to read it."
+    )
+    subscribed = models.BooleanField(default=False, db_default=False, editable=False)  # whether it has subscriptions
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -228,6 +234,56 @@ class AuditEntry(models.Model):
         return f"{self.get_action_display()} {self.object_kind} {self.object_name or self.object_id}"
 
 
+_NEW_ID = RawSQL(
+    "lpad(to_hex(extract(epoch FROM statement_timestamp())::bigint), 8, '0') "
+    "|| left(replace(gen_random_uuid()::text, '-', ''), 16)",
+    (),
+)
+_NEXT_IN_FEED = Func(Value("engage_feed_serial"), function="nextval", output_field=models.BigIntegerField())
+
+
+class FeedBatch(models.Model):
+    """Events of one type and journey that one statement told (engage/feed.py): the first of each array, and so on.
+
+    No array is there that no event has anything in. The database makes the ids.
+    """
+
+    id = ObjectIdField(primary_key=True, db_default=_NEW_ID)
+    # No foreign key: each insert would lock the workspace's row.
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    serial = models.BigIntegerField(db_default=_NEXT_IN_FEED, editable=False)
+    # Its place among those that are read; unset until the first reader after it.
+    position = models.BigIntegerField(null=True, editable=False)
+    type = models.CharField(max_length=30, choices=FeedType)
+    journey_id = models.CharField(max_length=OBJECT_ID_LENGTH, null=True)  # noqa: DJ001 (absent is not "")
+    at = models.DateTimeField(db_default=RawSQL("statement_timestamp()", ()))
+    size = models.PositiveIntegerField(help_text="The number of events.")
+    customer_ids = ArrayField(models.TextField(), null=True)
+    external_ids = ArrayField(models.TextField(), null=True)
+    trigger_ids = ArrayField(models.TextField(), null=True)
+    job_ids = ArrayField(models.TextField(), null=True)
+    enrollment_ids = ArrayField(models.TextField(), null=True)
+    results = ArrayField(models.TextField(), null=True)
+    reasons = ArrayField(models.TextField(), null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            # Serves reading, page by page.
+            models.UniqueConstraint(
+                fields=["workspace", "position"], condition=Q(position__isnull=False), name="feed_by_position"
+            ),
+        ]
+        indexes: ClassVar = [
+            # Serves giving new ones their place.
+            models.Index(
+                fields=["workspace", "serial"], condition=Q(position__isnull=True), name="feed_without_position"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.size} {self.type}"
+
+
 class App(models.Model):
     """An application whose SDK calls the bridge. Its id is not secret: every page contains it."""
 
@@ -276,6 +332,7 @@ class App(models.Model):
         help_text="Who may fetch the messages that journeys deliver to a person.",
     )  # fmt: skip
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+    workspace_tells = False  # of one that a caller has: whether the workspace's feed is on
 
     class Meta:
         constraints: ClassVar = [

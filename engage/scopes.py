@@ -20,6 +20,7 @@ class Scope(models.TextChoices):
     SEGMENTS = "segments", "change who is in a segment"
     ENROLLMENTS = "enrollments", "read where customers are in journeys, and end that"
     STATS = "stats", "read how journeys do, and their steps"
+    FEED = "feed", "read what happens in journeys"
     MESSAGES = "messages", "read and change what in-app messages may write"
     AUDIT = "audit", "read who changed what"
     DEFINITIONS = "definitions", "steer journeys, and change journeys, segments and variables themselves"

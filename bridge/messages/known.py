@@ -21,9 +21,10 @@ _BYTES_OF_JSON = 12  # what a character of a definition comes to when it is pars
 
 @dataclass(frozen=True, kw_only=True)
 class KnownMessage:
-    """An active message: its row's id, its definition, and about how many bytes of memory that takes."""
+    """An active message: its row's id, its key, its definition, and about how many bytes of memory that takes."""
 
     id: str
+    key: str
     definition: Definition
     size: int
 
@@ -43,7 +44,7 @@ def active_message(*, workspace_id: str, message_id: str) -> KnownMessage | None
 def _look_up(workspace_id: str, message_id: str) -> KnownMessage | None:
     for id_, actions, forms in _ACTIVE.rows(workspace_id=workspace_id, key=message_id):
         size = _BYTES_OF_JSON * (len(actions) + len(forms))
-        return KnownMessage(id=id_, definition=_parsed(actions, forms, size), size=size)
+        return KnownMessage(id=id_, key=message_id, definition=_parsed(actions, forms, size), size=size)
     return None
 
 

@@ -5,6 +5,7 @@ With an app whose policy is `open`, a call without an `actionId` is not looked a
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from django.utils import timezone
@@ -14,6 +15,8 @@ from bridge.messages.known import KnownMessage, active_message
 from bridge.messages.matching import Match, match_action, match_form
 from bridge.messages.problems import MessageNotRegistered, NotInMessage, Problem, Reason
 from bridge.requests import MAX_ORIGIN_LENGTH, Action, BridgeCall, SubmitAction
+from engage.errors import Refusal
+from engage.feed import FeedType, tell
 from engage.models import App
 from engage.redis.metric_counters import MESSAGE_POLICY, MESSAGE_REFUSALS, metric_counters
 
@@ -54,7 +57,10 @@ def _decided(
         _count(app, known, found.problems[0].reason, refused=refuses)
     if refuses:
         if found.problems:
-            raise MessageNotRegistered if known is None else NotInMessage(found.problems)
+            refusal: Refusal = MessageNotRegistered() if known is None else NotInMessage(found.problems)
+            if app.workspace_tells:
+                refusal.then = partial(_tell, app, known, found.problems[0].reason)
+            raise refusal
         return replace(
             call, form_data=found.form_data, marks=replace(call.marks, action_id=found.action_id)
         ), found.asked
@@ -70,6 +76,11 @@ def _count(app: App, known: KnownMessage | None, reason: Reason, *, refused: boo
     if refused:
         today, row = timezone.now().date().isoformat(), known.id if known else ""
         metric_counters.count(MESSAGE_REFUSALS, today, app.workspace_id, row, reason)
+
+
+def _tell(app: App, known: KnownMessage | None, reason: Reason) -> None:
+    which = f"The message {known.key}." if known else "No message that is registered."
+    tell(FeedType.MESSAGE_REFUSED, workspace_id=app.workspace_id, result=reason, reason=which)
 
 
 def _noted(problems: Sequence[Problem]) -> list[dict[str, str]]:

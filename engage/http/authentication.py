@@ -48,7 +48,9 @@ _ENABLED_APP = Statement("""
 SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous, in_app, (
     SELECT jsonb_agg(jsonb_build_array(known.kid, known.alg, known.secret, known.expires_at))
     FROM engage_identitykey known WHERE known.app_id = app.id AND known.workspace_id = app.workspace_id
-) AS stored_keys
+) AS stored_keys, (
+    SELECT own.feed OR own.subscribed FROM engage_workspace own WHERE own.id = app.workspace_id
+) AS workspace_tells
 FROM engage_app app WHERE id = {app_id} AND enabled
 """)
 _BEARER = {"WWW-Authenticate": "Bearer"}

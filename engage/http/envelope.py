@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
@@ -111,6 +112,9 @@ def answer_exception(exception: Exception, context: Mapping[str, Any]) -> Respon
     refusal = as_refusal(exception)
     if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _note_failure(refusal, exception)
+    if refusal.then:
+        with suppress(DatabaseError, InterfaceError):  # what it tells of was refused all the same
+            refusal.then()
     return failure(refusal)
 
 

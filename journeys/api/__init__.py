@@ -9,8 +9,9 @@
 6. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
 7. `definitions`: journeys, segments, connections and variables are made, read, changed and deleted.
 8. `statistics`: their steps as a graph, and counts of what they do.
+9. `feed`: what happens in them.
 """
 
-from journeys.api import definitions, enrollments, events, jobs, statistics, steering, trigger
+from journeys.api import definitions, enrollments, events, feed, jobs, statistics, steering, trigger
 
-__all__ = ["definitions", "enrollments", "events", "jobs", "statistics", "steering", "trigger"]
+__all__ = ["definitions", "enrollments", "events", "feed", "jobs", "statistics", "steering", "trigger"]

@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple
 
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
+from engage.feed import telling
 from journeys.counts.counting import COUNT_ENDED_AT_ONCE, COUNT_EXITS
 from journeys.enrollments.withdrawing import WITHDRAW
 from journeys.failures import SNOOZE_SECONDS, pause_after
@@ -35,6 +36,17 @@ class NewEnrollment(NamedTuple):
     crowd: Annotated[bool, "boolean"]
 
 
+# Of what ends as it begins, both are told.
+_TELL_OF = {"customer_ids": "customer_id", "enrollment_ids": "id"}
+_TELL_ENTERED = telling(
+    "(SELECT 'enrollment.started' AS type, * FROM entered "
+    "UNION ALL SELECT 'enrollment.' || state, * FROM entered WHERE state <> 'active') AS told",
+    **_TELL_OF,
+)
+_TELL_ENDED = telling(
+    "(SELECT 'enrollment.' || state AS type, * FROM ended WHERE state <> 'active') AS told", **_TELL_OF
+)
+
 _ENTER = Statement(
     """
 WITH entered AS (
@@ -44,10 +56,11 @@ WITH entered AS (
     SELECT entry.*, CASE WHEN state = 'active' THEN now() END, 0, statement_timestamp(),
            CASE WHEN state <> 'active' THEN statement_timestamp() END
     FROM {entries}
-    RETURNING workspace_id, journey_id, revision_id, state
-)
+    RETURNING workspace_id, journey_id, revision_id, state, id, customer_id
+), told AS ({tell})
 {count_ended_at_once}
 """,
+    tell=_TELL_ENTERED,
     count_ended_at_once=COUNT_ENDED_AT_ONCE,
     entries=Rows.like("entry", NewEnrollment),
 )
@@ -116,8 +129,7 @@ class EnrollmentStop(NamedTuple):
     watches_until: Annotated[str | None, "timestamptz"] = None
 
 
-_GO_ON = Statement(
-    """
+_GO_ON = """
 UPDATE journeys_enrollment enrollment SET
     state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
     awaits_event = stop.awaits_event, watches_until = stop.watches_until, steps_begun = stop.steps_begun,
@@ -126,14 +138,26 @@ UPDATE journeys_enrollment enrollment SET
                          WHEN stop.began THEN now() END,
     ended_at = CASE WHEN stop.state <> 'active' THEN now() END
 FROM {stops} WHERE enrollment.id = ANY(ARRAY[stop.id])
+"""
+_STOPS = Rows.like("stop", EnrollmentStop)
+_MOVE_ON = Statement(_GO_ON, stops=_STOPS)
+_MOVE_ON_OR_END = Statement(
+    """
+WITH ended AS (
+    {go_on} RETURNING enrollment.id, workspace_id, journey_id, customer_id, enrollment.state
+)
+{tell}
 """,
-    stops=Rows.like("stop", EnrollmentStop),
+    go_on=_GO_ON,
+    tell=_TELL_ENDED,
+    stops=_STOPS,
 )
 
 
 def go_on(stops: Sequence[EnrollmentStop]) -> None:
     """Brings walked enrollments to their stops."""
-    _GO_ON.execute(stops=stops)
+    ends = any(stop.state != "active" for stop in stops)
+    (_MOVE_ON_OR_END if ends else _MOVE_ON).execute(stops=stops)
 
 
 _HEARD = Rows("heard", {"id": "text", "event_id": "text", "chain": "smallint"})
@@ -346,7 +370,7 @@ WITH asked AS MATERIALIZED (
         was_due_at = NULL, step_began_at = NULL, awaits_event = '', watches_until = NULL, claimed_until = NULL,
         attempts = 0, error = ''
     FROM asked WHERE enrollment.id = ANY(ARRAY[asked.id])
-    RETURNING enrollment.id
+    RETURNING enrollment.id, workspace_id, journey_id, customer_id, state
 ), interrupted AS (
     UPDATE journeys_steprun SET state = 'interrupted', ended_at = statement_timestamp()
     WHERE id = ANY(ARRAY(
@@ -363,9 +387,10 @@ WITH asked AS MATERIALIZED (
             WHERE known.enrollment_id = asked.id AND known.ordinal = asked.steps_begun - 1 LIMIT 1
         ) AS delivery WHERE delivery.state IN ('waiting', 'held') AND NOT delivery.again
     ))
-), withdrawn AS ({withdraw}), counted AS ({count_exits})
+), withdrawn AS ({withdraw}), counted AS ({count_exits}), told AS ({tell})
 SELECT id FROM ended
 """,
+    tell=_TELL_ENDED,
     withdraw=WITHDRAW,
     count_exits=COUNT_EXITS,
     exits=Rows("asked", {"id": "text", "reason": "text", "withdraws": "bool"}),

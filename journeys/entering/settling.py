@@ -55,8 +55,8 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         outcome = decide_jobs(jobs_of_chunks(chunks), held=held)
         _follow_merged(outcome)
         exit_enrollments(outcome.exits)
-        enter([_enrollment(entry) for entry in outcome.entries])
         _write_decisions(outcome.decisions)
+        enter([_enrollment(entry) for entry in outcome.entries])
         write_counts(_counts(outcome))
         gone = {job.trigger_id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED}
         if gone:

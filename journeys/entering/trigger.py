@@ -5,7 +5,7 @@
 An answer says "queued" only of what is committed. A trigger never creates customers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -231,6 +231,18 @@ _ID_OF_KEY = Statement("SELECT id FROM journeys_journey WHERE workspace_id = {wo
 def journey_id_of_key(*, workspace_id: str, key: str) -> str | None:
     """The id of the workspace's journey with this key."""
     return next(iter(_ID_OF_KEY.column(workspace_id=workspace_id, key=key)), None)
+
+
+def own_journey_ids(workspace_id: str, named: Iterable[str]) -> list[str]:
+    """The ids of the workspace's journeys with these ids or keys, active or not. Raises JourneyNotFound."""
+    found = {
+        name: name if is_object_id(name) else journey_id_of_key(workspace_id=workspace_id, key=name) for name in named
+    }
+    own = set(Journey.objects.filter(workspace_id=workspace_id, id__in=found.values()).values_list("id", flat=True))
+    for name in sorted(found):
+        if found[name] not in own:
+            raise JourneyNotFound(name)
+    return sorted(own)
 
 
 def own_journey(*, workspace_id: str, journey_id: str) -> Journey:

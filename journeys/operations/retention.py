@@ -102,6 +102,8 @@ EVENTS = Prunable(
     """,
 )
 
+FEED = Prunable(what="parts of the feed", table="engage_feedbatch", key=("id",), may_go="old.at < %(before)s")
+
 
 def prune_retired_secrets(*, now: datetime, dry_run: bool) -> int:
     """Deletes the webhook secrets that no longer sign anything; a dry run only counts them. There are few."""

@@ -42,10 +42,11 @@ class SeedingDisturbed(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Seed:
-    """A parsed description. `name` None keeps the stored name; a new workspace gets the key."""
+    """A parsed description. `name` and `feed` None keep what is stored; a new workspace is called as its key."""
 
     key: str
     name: str | None
+    feed: bool | None
     api_keys: Sequence[SeedApiKey]
     apps: Sequence[SeedApp]
     customers: Sequence[SeedCustomer]
@@ -88,7 +89,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         required=["workspace"],
         optional=["apiKeys", "apps", "customers", "segments", "variables", "connections", "journeys", *SECTIONS],
     )
-    workspace = whole["workspace"].fields(required=["key"], optional=["name"])
+    workspace = whole["workspace"].fields(required=["key"], optional=["name", "feed"])
 
     def part(name: str) -> Part:
         return whole.get(name) or Part([], name, InvalidSeed)
@@ -96,6 +97,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
     return Seed(
         key=text_for(workspace["key"], Workspace, "key"),
         name=text_for(workspace["name"], Workspace, "name") if "name" in workspace else None,
+        feed=workspace["feed"].flag() if "feed" in workspace else None,
         api_keys=read_api_keys(part("apiKeys")),
         apps=read_apps(part("apps")),
         customers=read_customers(part("customers")),
@@ -172,8 +174,9 @@ def _locked_workspace(seed: Seed) -> Workspace:
     if made:
         require_new_key(seed.key, "workspace.key")
     before = None if made else facts_of(workspace)
-    if seed.name not in {None, workspace.name}:
-        workspace.name = str(seed.name)
-        workspace.save(update_fields=["name"])
+    workspace.name = workspace.name if seed.name is None else seed.name
+    workspace.feed = workspace.feed if seed.feed is None else seed.feed
+    if before != facts_of(workspace):
+        workspace.save(update_fields=["name", "feed"])
     record(*saved(workspace, before=before, after=facts_of(workspace)))
     return workspace

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from engage.errors import Refusal
+from engage.feed import FeedType, tell
 from journeys.enrollments.locks import not_ended, under_way
 from journeys.models import Enrollment, GuardedResults, Journey, SteeringAct, WebhookDelivery
 from journeys.steering.acts import Steered, queued_and_inside, record_act
@@ -81,6 +82,8 @@ def put_on_hold(
     held = {"held_at": Now(), "held_by": actor, "held_because": reason, **unset, **(also or {})}
     Journey.objects.filter(id=journey.id).update(**held)
     record_act(act, journey, actor=actor, reason=reason, **numbers)
+    if act is SteeringAct.Kind.HOLD:
+        tell(FeedType.JOURNEY_HELD, workspace_id=journey.workspace_id, journey_id=journey.id, reason=reason)
 
 
 def resume(

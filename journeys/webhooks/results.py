@@ -17,6 +17,7 @@ from typing import Any
 
 from customers.identity.locks import CustomersMoved, undisturbed
 from engage.database.sql import Rows, Statement
+from engage.feed import telling
 from engage.json.compact import unicode_json
 from journeys.due import Due
 from journeys.enrollments.transitions import MOVE_ANSWERED
@@ -168,7 +169,13 @@ WITH known AS MATERIALIZED (
     ) AS standing
     WHERE known.waited AND known.state <> 'waiting' AND NOT known.again
       AND run.state = 'waiting' AND standing.state = 'active' AND standing.step_id = run.step_id
-), moved AS ({move_answered})
+), moved AS ({move_answered}), failed AS (
+    SELECT 'webhook.failed' AS type, standing.*, known.state, known.reason FROM known CROSS JOIN LATERAL (
+        SELECT id, workspace_id, journey_id, customer_id FROM journeys_enrollment entered
+        WHERE entered.id = known.enrollment_id LIMIT 1
+    ) AS standing
+    WHERE known.waited AND known.state = 'failed'
+), told AS ({tell})
 SELECT ARRAY(SELECT id FROM known) AS ids, (SELECT count(*) FROM moved) AS moved, (
     SELECT jsonb_object_agg(known.id, journey.id) FROM known
     CROSS JOIN LATERAL (
@@ -179,6 +186,9 @@ SELECT ARRAY(SELECT id FROM known) AS ids, (SELECT count(*) FROM moved) AS moved
 )::text AS guarded
 """,
     move_answered=MOVE_ANSWERED,
+    tell=telling(
+        "failed", customer_ids="customer_id", enrollment_ids="id", results="state", reasons="nullif(reason, '')"
+    ),
     results=Rows(
         "result",
         {

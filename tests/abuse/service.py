@@ -14,6 +14,8 @@ class Service:
     """Two people, a segment, a journey with somebody inside, a job that waits; a server's key, an app of one origin."""
 
     def __init__(self, workspace: Workspace, server: ServerClient) -> None:
+        workspace.feed = True
+        workspace.save(update_fields=["feed"])
         ada = CustomerFactory.create(workspace=workspace, external_id="ada", email="ada@example.com")
         CustomerFactory.create(workspace=workspace, external_id="bob", email="bob@example.com")
         segment = SegmentFactory.create(workspace=workspace, members=[ada])

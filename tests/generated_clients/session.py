@@ -22,6 +22,7 @@ from engage_client.api.customers import (
     put_customers,
     report_events,
 )
+from engage_client.api.feed import read_feed
 from engage_client.api.in_app_messages import capture_form, identify, record_action, record_calls
 from engage_client.api.journeys import (
     cancel_job,
@@ -61,6 +62,7 @@ from engage_client.models import (
     EventsRequest,
     ExitRequest,
     Failure,
+    FeedPageAnswer,
     FormCapturedAnswer,
     IdentifiedAnswer,
     IdentifyRequest,
@@ -326,6 +328,9 @@ done(trigger(TriggerRequest(external_id="ada"), slow, dry_run=True), TriggerAnsw
 refused(trigger(TriggerRequest(external_id="ada"), slow))
 
 done(erase_customer.sync_detailed(WORKSPACE, ada.customer_id, client=api), CustomerErasedAnswer)
+told = done(read_feed.sync_detailed(WORKSPACE, client=api, types="customer.erased"), FeedPageAnswer).data
+assert told.events[0].customer_id == ada.customer_id
+done(read_feed.sync_detailed(WORKSPACE, client=api, after=told.next_), FeedPageAnswer)
 refused(get_customer.sync_detailed(WORKSPACE, ada.customer_id, client=api))
 
 sys.stdout.write(json.dumps(refusals))

@@ -280,4 +280,9 @@ await refused(slow.POST(TRIGGER, { params: journey, body: { external_id: "ada" }
 await done(api.DELETE("/api/v1/customers/{workspaceId}/{customerId}", { params: customer }), 200);
 await refused(api.GET("/api/v1/customers/{workspaceId}/{customerId}", { params: customer }));
 
+const FEED = "/api/v1/feed/{workspaceId}";
+const told = await done(api.GET(FEED, { params: { ...here, query: { types: "customer.erased" } } }), 200);
+check(told.data.events[0]?.type === "customer.erased", JSON.stringify(told));
+await done(api.GET(FEED, { params: { ...here, query: { after: told.data.next } } }), 200);
+
 console.log(JSON.stringify(refusals));

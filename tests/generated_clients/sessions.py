@@ -45,6 +45,8 @@ REFUSALS = {
 
 def world_of(acme: Workspace, rival: Workspace) -> dict[str, str]:
     """What a session is told of Acme."""
+    acme.feed = True
+    acme.save(update_fields=["feed"])
     wait = [{"id": "wait", "type": "delay", "for": "P1D"}]
     return {
         "key": vars(ApiKeyFactory.create(workspace=acme))["secret"],

@@ -48,6 +48,8 @@ class Tenant:
 
 
 def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
+    workspace.feed = True
+    workspace.save(update_fields=["feed"])
     customer = CustomerFactory.create(workspace=workspace, external_id="ada", email="ada@example.com")
     segment = SegmentFactory.create(workspace=workspace, key="vip", members=[customer])
     journey = JourneyFactory.create(

@@ -9,7 +9,7 @@ from django.utils import timezone
 from bridge.models import Interaction
 from customers.models import Alias, Customer, Event
 from engage.audit.recording import Change, record
-from engage.models import App, AuditEntry, IdempotencyRecord, IdentityKey, Membership, Workspace
+from engage.models import App, AuditEntry, FeedBatch, IdempotencyRecord, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
     Connection,
@@ -65,6 +65,7 @@ def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Cust
         MessageFactory.create(workspace=workspace, actions=[{"id": "x", "type": "close"}])
         IdentityKey.objects.create(workspace=workspace, app=app, kid="k1", alg="HS256", secret="s" * 32)
     for number, customer in enumerate(customers):
+        FeedBatch.objects.create(workspace=workspace, type="customer.erased", size=1, customer_ids=[customer.id])
         Alias.objects.create(workspace=workspace, customer=customer, user_id=f"anon-{customer.id}")
         live_through(customer, journey=entered[number % journeys], app=apps_[number])
     return customers

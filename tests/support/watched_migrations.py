@@ -15,8 +15,8 @@ from django.db import connection, transaction
 HOT = frozenset(
     {
         "bridge_interaction", "customers_alias", "customers_customer", "customers_event", "customers_segmentmembership",
-        "customers_tombstone", "engage_auditentry", "engage_idempotencyrecord", "journeys_chunk", "journeys_count",
-        "journeys_countdelta", "journeys_enrollment", "journeys_enrollmentjob", "journeys_resending",
+        "customers_tombstone", "engage_auditentry", "engage_feedbatch", "engage_idempotencyrecord", "journeys_chunk",
+        "journeys_count", "journeys_countdelta", "journeys_enrollment", "journeys_enrollmentjob", "journeys_resending",
         "journeys_steprun", "journeys_trigger", "journeys_triggerprogress", "journeys_unknownexternalid",
         "journeys_webhookattempt", "journeys_webhookdelivery",
     }
