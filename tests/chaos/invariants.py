@@ -13,6 +13,7 @@ from tests.chaos.load import LOST, REFUSED, Sending
 from tests.chaos.model import Pair, contradiction
 from tests.chaos.service import Service
 from tests.chaos.tenants import BY_KEY, plan_of
+from tests.chaos.told import the_feed_tells_what_happened
 from tests.chaos.watched import waits_for_a_profile_end_once
 
 Check = Callable[[Service], Iterator[str]]
@@ -259,4 +260,5 @@ CHECKS: Sequence[Check] = (
     nobody_walks_on_after_leaving,
     nothing_is_missed_while_work_waits,
     waits_for_a_profile_end_once,
+    the_feed_tells_what_happened,
 )

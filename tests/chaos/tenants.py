@@ -140,7 +140,8 @@ def seed(
         for n in range(CUSTOMERS)
     ]
     return {
-        "workspace": {"key": name, "name": name},
+        # The version before knows no feed.
+        "workspace": {"key": name, "name": name, **({"feed": True} if courses is COURSES else {})},
         "apiKeys": [{"name": "server", "rateLimit": f"{MANY}/m"}],
         "apps": [{"name": "web", "allowedOrigins": []}],
         "customers": customers,

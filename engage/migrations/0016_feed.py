@@ -10,23 +10,13 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('engage', '0014_member_accounts'),
+        ('engage', '0015_in_app_of_apps'),
     ]
 
     operations = [
         migrations.RunSQL(
             "CREATE SEQUENCE engage_feed_serial; CREATE SEQUENCE engage_feed_position",
             "DROP SEQUENCE engage_feed_serial; DROP SEQUENCE engage_feed_position",
-        ),
-        migrations.AddField(
-            model_name='workspace',
-            name='feed',
-            field=models.BooleanField(db_default=False, default=False, help_text='Keep for some days what happens, for servers to read it.'),
-        ),
-        migrations.AddField(
-            model_name='workspace',
-            name='subscribed',
-            field=models.BooleanField(db_default=False, default=False, editable=False),
         ),
         migrations.CreateModel(
             name='FeedBatch',

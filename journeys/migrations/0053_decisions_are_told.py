@@ -43,7 +43,7 @@ _TELL = r"""
 
 
 class Migration(migrations.Migration):
-    dependencies = [("engage", "0015_feed"), ("journeys", "0050_guarded_entries")]
+    dependencies = [("engage", "0017_workspaces_with_a_feed"), ("journeys", "0052_own_payloads")]
 
     operations = [
         migrations.RunSQL(_FUNCTION.replace("{tell}", _TELL.lstrip("\n")), _FUNCTION.replace("{tell}\n", "")),
