@@ -53,7 +53,7 @@ def exported(workspace: Workspace) -> dict[str, Any]:
         found[section] = [_without_secrets(item, names) for item in found[section]]
     variables = {item["key"]: item["value"] for item in found["variables"]}
     return {
-        "workspace": {"key": workspace.key, "name": workspace.name},
+        "workspace": {"key": workspace.key, "name": workspace.name, **({"feed": True} if workspace.feed else {})},
         **{name: variables if name == "variables" else items for name, items in found.items() if items},
     }
 
