@@ -12,9 +12,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from bridge.models import Interaction, Message
+from config.monitoring.standing import sees_health
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.parts.columns import may_view
-from engage.admin.rights.reach import reach_of
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
@@ -77,7 +77,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     index = reverse("admin:index")
     overview = {"title": "Overview", "icon": "monitoring", "link": index, "active": request.path == index}
     items = [overview]
-    if reach_of(request.user).workspaces is None:
+    if sees_health(request):
         address = reverse("health")
         items.append({"title": "Health", "icon": "ecg_heart", "link": address, "active": request.path == address})
     return [{"items": items}, *(_group(title, request=request) for title in _LISTS)]

@@ -81,9 +81,10 @@ def test_the_page_says_what_is_wrong_first_and_only_to_who_sees_all(acme: Worksp
     assert "Redis is away or takes no writes." in page
     assert "Unknown, as a server does not answer: engage_process_seen_seconds." in page
     member = User.objects.create_user("ada", is_staff=True)
-    Membership.objects.create(user=member, workspace=acme, role="admin")
     client.force_login(member)
-    assert client.get("/admin/health/").status_code == 403
+    assert client.get("/admin/health/").status_code == 403  # without any permission
+    Membership.objects.create(user=member, workspace=acme, role="admin")
+    assert client.get("/admin/health/").status_code == 403  # with one workspace's
 
 
 @each("arguments", [["check", "rules", "rules.yml"], ["test", "rules", "rules_test.yml"]])
