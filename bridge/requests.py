@@ -71,7 +71,8 @@ NO_MARKS = Marks()
 class BridgeCall:
     """What every bridge call has: its message, its customer's identifiers, the form's values and the client address.
 
-    `action_id` names a button or a form of the message's definition. `identity_token` says who the person is, signed;
+    `action_id` names a button or a form of the message's definition, `delivery_id` what delivered the message to the
+    person; empty: nothing did. `identity_token` says who the person is, signed;
     `proven` are the identifiers that it proves. `origin` is the calling page's, "" outside browsers. With
     `must_be_anonymous` it leads to nobody but who is anonymous (customers/identity/claims.py): no token proves that
     it is them. `occurred_at` is None if it was sent when it happened.
@@ -82,6 +83,7 @@ class BridgeCall:
     form_data: Mapping[str, Any]
     address: str
     action_id: str = ""
+    delivery_id: str = ""
     occurred_at: datetime | None = None
     identity_token: str | None = None
     origin: str = ""

@@ -260,13 +260,14 @@ SPECTACULAR_SETTINGS = openapi.SETTINGS
 # preflight request does not carry the app's id.
 CORS_URLS_REGEX = r"^/api/v1/sdk/"
 CORS_ALLOW_ALL_ORIGINS = True
-CORS_ALLOW_METHODS = ["POST", "OPTIONS"]
+CORS_ALLOW_METHODS = ["GET", "POST", "OPTIONS"]
 CORS_ALLOW_HEADERS = [
     "accept",
     "authorization",  # an API key that leaked into a page should arrive, to be refused and noticed
     "content-encoding",
     "content-type",
     "idempotency-key",
+    "if-none-match",
     "x-app-id",
     "x-identity-token",
     "x-request-id",
@@ -280,6 +281,7 @@ CORS_ALLOW_HEADERS = [
 ]
 CORS_EXPOSE_HEADERS = [
     "Date",
+    "ETag",
     "Idempotency-Replayed",
     "RateLimit",
     "RateLimit-Policy",
@@ -296,6 +298,8 @@ CORS_PREFLIGHT_MAX_AGE = 86_400
 # How long a process may reuse a key or an app that it looked up; a revoked one is refused after that at the latest.
 CREDENTIALS_KEPT_SECONDS = environment.seconds("CREDENTIALS_KEPT_SECONDS", default=1.0)
 BRIDGE_RATE_LIMIT = environment.rate("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
+# Fetches of messages per app and address: an office of thousands of pages that ask every minute is one address.
+IN_APP_RATE_LIMIT = environment.rate("IN_APP_RATE_LIMIT", default="6000/m")
 # What one app's calls from one address may create: anyone can send an app id.
 BRIDGE_CUSTOMERS_CREATED_LIMIT = environment.rate("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
 BRIDGE_JOURNEYS_STARTED_LIMIT = environment.rate("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")

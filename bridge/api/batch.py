@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from rest_framework.response import Response
 
+from bridge.api.in_app import with_due
 from bridge.api.interactions import (
     MESSAGE,
     ActionBody,
@@ -20,12 +21,15 @@ from bridge.api.interactions import (
     CaptureBody,
     FormCaptured,
     LinkOpened,
+    MessageShown,
+    ShownBody,
     capture_form,
     record_action,
+    record_shown_message,
 )
 from bridge.api.senders import Sender, caller_of, idempotency_key, require_proof, without_sending
 from engage.calls.asked import AskedBySdk
-from engage.calls.call import Answered, post
+from engage.calls.call import Answered, as_answered, post
 from engage.errors import FailureDetail, InvalidRequest, MissingParameter
 from engage.http.envelope import answer_exception, success
 from engage.http.idempotency import KeyedCall, RequestInProgress, require_idempotency_key
@@ -42,6 +46,7 @@ _HOLDS_UP = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _CALLS: Mapping[str, tuple[Any, Callable[[Any], Any]]] = {
     "action": (ActionBody, record_action),
     "capture": (CaptureBody, capture_form),
+    "shown": (ShownBody, record_shown_message),
 }
 
 
@@ -60,7 +65,7 @@ class CallsBody:
     ] = None
 
 
-RecordedCall = Annotated[ActionDone | FormCaptured, OneOf("RecordedCall")]
+RecordedCall = Annotated[ActionDone | FormCaptured | MessageShown, OneOf("RecordedCall")]
 
 
 class CallDone(TypedDict):
@@ -94,6 +99,7 @@ class BatchDone:
     results: Annotated[Sequence[CallResult], "One result per call, in the order sent."]
 
 
+_SHOWN = "Message shown."
 _LINK: Any = written(LinkOpened())
 
 
@@ -145,8 +151,8 @@ _LINK: Any = written(LinkOpened())
 def record_calls(asked: AskedBySdk[CallsBody, None]) -> Answered[BatchDone]:
     """Record many calls
 
-    Does up to 50 calls that waited, in their order. Each item has `call`, which is `action` or `capture`, and the
-    fields of that call's body. Each is done, counted and answered as if it had come alone, and has its own
+    Does up to 50 calls that waited, in their order. Each item has `call`, which is `action`, `capture` or `shown`, and
+    the fields of that call's body. Each is done, counted and answered as if it had come alone, and has its own
     `idempotencyKey`, which is the same as that of the call alone. The answer is 200 whatever became of each call.
 
     If a call is refused because of a limit (429), because the database is unavailable (503), or because the same call
@@ -161,7 +167,7 @@ def record_calls(asked: AskedBySdk[CallsBody, None]) -> Answered[BatchDone]:
         try:
             if answers:  # the first is counted already
                 asked.count_one_more()
-            answers.append(_do(item, asked))
+            answers.append(with_due(_do(item, asked), item, sender=_sender(asked)))
         except Exception as error:  # noqa: BLE001 (as REST framework, for each call alone)
             answers.append(answer_exception(error, {}))
     waits = [one["Retry-After"] for one in answers if "Retry-After" in one]
@@ -183,17 +189,20 @@ def _do(item: Any, asked: AskedBySdk[CallsBody, None]) -> Response:
     # The keys of a call that comes alone are the same.
     address = f"{asked.request.path.rpartition('/')[0]}/{called}"
     call = KeyedCall(caller=caller_of(body, app=asked.app), path=address, key=key, body=without_sending(body))
+    return cast("Response", answer_once(call, work, prove=partial(require_proof, body, sender=_sender(asked))))
+
+
+def _sender(asked: AskedBySdk[CallsBody, None]) -> Sender:
     sender = Sender.of(asked)
-    sender = replace(sender, identity_token=asked.body.identity_token or sender.identity_token)
-    return cast("Response", answer_once(call, work, prove=partial(require_proof, body, sender=sender)))
+    return replace(sender, identity_token=asked.body.identity_token or sender.identity_token)
 
 
 def _work(called: str, sent: Any, asked: AskedBySdk[CallsBody, None]) -> Response:
     shape, do = _CALLS[called]
     body = read(shape, sent)
     alone = replace(body, identity_token=body.identity_token or asked.body.identity_token)
-    done: Answered[Any] = do(replace(cast("Any", asked), body=alone))
-    return success(str(done.says), written(done.data))
+    done = as_answered(do(replace(cast("Any", asked), body=alone)))
+    return success(done.says or _SHOWN, written(done.data))
 
 
 def _call_of(item: Any) -> tuple[str, dict[str, Any]]:

@@ -7,12 +7,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from django.utils import timezone
 
-from bridge.api.senders import OF_IDENTITY, IdempotencyKey, IdentityToken, KeyedView, Sender
+from bridge.api.in_app import DeliveryView, Due
+from bridge.api.senders import OF_IDENTITY, IdempotencyKey, IdentityToken, Sender
 from bridge.caps import TOO_MANY_NEW
 from bridge.interactions.actions import ACTION_TYPES, InvalidActionType, parse_action_type, perform_action
 from bridge.interactions.capture import InvalidSubmitAction, parse_submit_type
 from bridge.interactions.capture import capture_form as capture
-from bridge.interactions.recording import RecordedInteraction
+from bridge.interactions.recording import RecordedInteraction, record_shown
 from bridge.messages.problems import MessageNotRegistered, NotInMessage, Reason
 from bridge.messages.problems import Problem as MessageProblem
 from bridge.models import MAX_ID_LENGTH, Interaction
@@ -31,6 +32,7 @@ from engage.json.keywords import Keywords, OneOf
 from engage.json.reading import AtLeastOne, Problem, missing
 from engage.schema.bodies import NOT_BLANK, at_least_one_of, choice_of
 from engage.schema.shapes import Schema
+from journeys.in_app.transitions import DeliveryNotFound
 
 _NO_IDENTIFIER = "At least one of userId, external_id, email, phone must be present."
 _OLDEST = timedelta(hours=24)
@@ -49,9 +51,12 @@ def _needs(field: str, value: Schema) -> Schema:
 # What is sent ---------------------------------------------------------------------------------------------------------
 
 
+DELIVERY = "6a0b1c2de4b0a1d2c3e4f507"  # in examples
+
+
 @dataclass(frozen=True, kw_only=True)
 class _CallBody:
-    """The fields that both calls share."""
+    """The fields that all calls share."""
 
     one_of: ClassVar = AtLeastOne(("userId", "external_id", "email", "phone"), _NO_IDENTIFIER)
 
@@ -60,6 +65,11 @@ class _CallBody:
     external_id: ExternalId = None
     email: Email = None
     phone: Phone = None
+    delivery_id: Annotated[
+        str | None,
+        "The delivery that showed the message, if one did; it is then acted on or closed.",
+        Text(longest=100, blank_is_absent=True),
+    ] = None
     action_id: Annotated[
         str | None,
         "The id of the button, or of the form, in the message's definition, which then says what is done.",
@@ -87,6 +97,7 @@ class _CallBody:
             ),
             form_data=form_data,
             action_id=self.action_id or "",
+            delivery_id=self.delivery_id or "",
         )
 
 
@@ -237,6 +248,13 @@ class CaptureBody(_CallBody):
             yield missing("submitAction.eventName")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShownBody(_CallBody):
+    """A message that was shown."""
+
+    delivery_id: Annotated[str, "The delivery that was shown.", Text(longest=100, blank_is_absent=True)]
+
+
 # What is answered -----------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +263,7 @@ class MessageClosed:
     """The result of `close`."""
 
     closed: Literal[True] = True
+    due: Annotated[Due | None, LEFT_OUT] = None
 
 
 @dataclass(frozen=True)
@@ -252,6 +271,7 @@ class EventTracked:
     """The result of `track_event`."""
 
     event_id: Annotated[ObjectId, "The id of the event that was created."]
+    due: Annotated[Due | None, LEFT_OUT] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,6 +280,7 @@ class ProfileUpdated:
 
     updated: Literal[True] = True
     attributes: Annotated[Sequence[str], "The names of the attributes that were written."]
+    due: Annotated[Due | None, LEFT_OUT] = None
 
 
 @dataclass(frozen=True)
@@ -267,6 +288,7 @@ class LinkOpened:
     """The result of `link`: the click is recorded. The SDK opens the link."""
 
     opened: Literal[True] = True
+    due: Annotated[Due | None, LEFT_OUT] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,6 +297,15 @@ class FormCaptured:
 
     attributes_updated: Annotated[Sequence[str], "The names of the profile attributes that were written."]
     event_id: Annotated[ObjectId | None, "The id of the event; omitted if none was created.", LEFT_OUT] = None
+    due: Annotated[Due | None, LEFT_OUT] = None
+
+
+@dataclass(frozen=True)
+class MessageShown:
+    """The delivery counts as shown."""
+
+    shown: Literal[True] = True
+    due: Annotated[Due | None, LEFT_OUT] = None
 
 
 ActionDone = Annotated[MessageClosed | EventTracked | ProfileUpdated | LinkOpened, OneOf("ActionDone")]
@@ -303,7 +334,7 @@ _bridge: dict[str, Any] = {
     "scope": None,
     "policy": "bridge",
     "tag": "In-app messages",
-    "view": KeyedView,
+    "view": DeliveryView,
     "once": True,
     "often": True,
 }
@@ -316,6 +347,7 @@ _REFUSES = [
         [MessageProblem(reason=Reason.VALUE, field="actionData.eventProperties.discount", why="must be at most 10.")]
     ),
     CustomerErased(),
+    DeliveryNotFound(),
 ]
 
 
@@ -418,3 +450,24 @@ def capture_form(asked: AskedBySdk[CaptureBody, None]) -> Answered[FormCaptured]
     submit = asked.body.submit_action.asked()
     recorded = capture(app=asked.app, call=call, submit=submit, now=call.occurred_at or now)
     return _captured(attributes=recorded.attributes_written, event_id=recorded.event_id)
+
+
+@post(
+    path="sdk/bridge/shown",
+    **_bridge,
+    says="Message shown.",
+    answer="The delivery counts as shown.",
+    requests={"Shown": {"messageId": MESSAGE, "deliveryId": DELIVERY, "userId": "anon-7f3a"}},
+    examples={"Shown": MessageShown()},
+    refuses=[MissingParameter("deliveryId is required."), *_REFUSES],
+)
+def record_shown_message(asked: AskedBySdk[ShownBody, None]) -> MessageShown:
+    """Record that a message was shown
+
+    Says that the person has seen what a journey has delivered to them. Said again, or of what is over, it changes
+    nothing. Nobody is created.
+    """
+    now = timezone.now()
+    call = asked.body.call(Sender.of(asked), form_data={}, now=now)
+    record_shown(app=asked.app, call=call, now=call.occurred_at or now)
+    return MessageShown()

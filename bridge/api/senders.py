@@ -15,7 +15,7 @@ from bridge.identity.problems import (
 )
 from bridge.identity.proof import proven
 from bridge.requests import BridgeCall
-from customers.identity.identifiers import identifiers
+from customers.identity.identifiers import Identifiers, identifiers
 from engage.calls.asked import AskedBySdk
 from engage.errors import InvalidRequest
 from engage.http.idempotency import Caller
@@ -121,15 +121,16 @@ def require_proof(body: Any, *, sender: Sender) -> None:
     Whom the app lets be anonymous says the same as before; any other token than the first may prove it.
     """
     if sender.app.identity == App.Identity.ENFORCE:
-        known_by = identifiers(
-            user_id=body.get("userId"),
-            external_id=_external_id_in(body),
-            email=body.get("email"),
-            phone=body.get("phone"),
-        )
-        call = sender.call(token=body.get("identityToken"), message_id="", known_by=known_by, form_data={})
+        call = sender.call(token=body.get("identityToken"), message_id="", known_by=identifiers_in(body), form_data={})
         proven(app=sender.app, call=call, attributes=None)
 
 
 def _external_id_in(body: Any) -> Any:
     return body.get("external_id") or body.get("externalId")
+
+
+def identifiers_in(body: Any) -> Identifiers:
+    """Whom a body names, which has been read. Raises InvalidRequest."""
+    return identifiers(
+        user_id=body.get("userId"), external_id=_external_id_in(body), email=body.get("email"), phone=body.get("phone")
+    )

@@ -1,6 +1,6 @@
 """The core of every bridge call: find or create its customer, do what was asked, and record it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 from bridge.caps import count_customer_created, count_journeys_started
 from bridge.identity.problems import IdentityTokenMissing
 from bridge.identity.proof import proven, unproven
+from bridge.interactions.delivered import events_of_delivery
 from bridge.models import Interaction
 from bridge.requests import BridgeCall
 from customers.events import NewEvent, insert_of_event
@@ -72,9 +73,9 @@ def record_interaction(
 
     If this address has started as many journeys as it may, the event starts none; all else is as usual.
 
-    Raises InvalidRequest for attributes that cannot be written, CustomerErased, and CustomersCreatedLimitExceeded; then
-    nothing is written, and no customer is created. So it is, without a refusal, if only the e-mail address or the phone
-    number of somebody erased would lead to a new customer.
+    Raises InvalidRequest for attributes that cannot be written, CustomerErased, DeliveryNotFound and
+    CustomersCreatedLimitExceeded; then nothing is written, and no customer is created. So it is, without a refusal, if
+    only the e-mail address or the phone number of somebody erased would lead to a new customer.
     """
     call = proven(app=app, call=call, attributes=attributes.values if attributes else None)
     if attributes:
@@ -83,7 +84,7 @@ def record_interaction(
         call = replace(call, form_data={})
     at_once = (
         None
-        if attributes or (call.must_be_anonymous and event is None)
+        if attributes or call.delivery_id or (call.must_be_anonymous and event is None)
         else _record_at_once(app, call, kind, event, now=now)
     )
     return at_once or _record_step_by_step(app, call, kind, event, attributes, now=now)
@@ -108,11 +109,12 @@ def _record_step_by_step(
                 call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
             if attributes:
                 written = claim_attributes(customer=customer, attributes=attributes.values)
+        done = events_of_delivery(call, found, kind=kind, now=now)
         if found.created:  # counted only now: attributes that cannot be written leave no customer behind
             count_customer_created(app_id=app.id, address=call.address)
         interaction = RecordedInteraction(
             kind=kind,
-            event_id=_record(event, customer, app=app, call=call, now=now) if event else None,
+            event_id=_record(event, customer, app=app, call=call, now=now, done=done),
             attributes_written=written,
             created_customer=found.created,
         )
@@ -226,8 +228,32 @@ def _insert(
     return bool(inserted)
 
 
-def _record(event: MessageEvent, customer: Customer, *, app: App, call: BridgeCall, now: datetime) -> str:
-    """Records the event with what it leads to, and returns its id. Workers are woken after the commit."""
+def record_shown(*, app: App, call: BridgeCall, now: datetime) -> None:
+    """Records that the delivery was shown, in one transaction; nothing else is kept of the call.
+
+    Raises DeliveryNotFound, CustomerErased and the refusals of identity tokens.
+    """
+    call = proven(app=app, call=call, attributes=None)
+    with transaction.atomic():
+        found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by, is_proven=call.is_proven)
+        if call.must_be_anonymous and not is_anonymous(found.customer, str(call.known_by.user_id)):
+            call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
+        _react(events_of_delivery(call, found, kind=None, now=now), app=app, call=call)
+
+
+def _record(
+    event: MessageEvent | None,
+    customer: Customer,
+    *,
+    app: App,
+    call: BridgeCall,
+    now: datetime,
+    done: Sequence[NewEvent],
+) -> str | None:
+    """Records the event, and what was done with a delivery, with what they lead to; returns the event's id."""
+    if event is None:
+        _react(done, app=app, call=call)
+        return None
     recorded = NewEvent(
         workspace_id=customer.workspace_id,
         customer_id=customer.id,
@@ -238,8 +264,15 @@ def _record(event: MessageEvent, customer: Customer, *, app: App, call: BridgeCa
         message_id=call.message_id,
         verified=call.marks.verified,
     )
+    _react([recorded, *done], app=app, call=call)
+    return recorded.id
+
+
+def _react(events: Sequence[NewEvent], *, app: App, call: BridgeCall) -> None:
+    """Workers are woken after the commit."""
+    if not events:
+        return
     due = record_and_react(
-        [recorded], may_start=lambda number: count_journeys_started(app_id=app.id, address=call.address, number=number)
+        events, may_start=lambda number: count_journeys_started(app_id=app.id, address=call.address, number=number)
     )
     transaction.on_commit(lambda: wakeups.wake(due), robust=True)
-    return recorded.id

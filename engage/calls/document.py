@@ -1,6 +1,7 @@
 """Calls in the OpenAPI document: what drf-spectacular is told of each, made from its definition."""
 
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
@@ -116,7 +117,9 @@ def _successes(call: Call) -> Responses:
     data = call.signature.answer
     envelope = Envelope(call.answer_name or f"{shape_name(data)}Answer", data)
     return {
-        status: OpenApiResponse(envelope, description=description, examples=[*_examples(call, status)])
+        status: OpenApiResponse(description=description)
+        if status == HTTPStatus.NOT_MODIFIED
+        else OpenApiResponse(envelope, description=description, examples=[*_examples(call, status)])
         for status, description in call.answers.items()
     }
 

@@ -204,6 +204,7 @@ class SdkView(_LimitedView):
     query string, browsers send it without a preflight.
     """
 
+    limited_as: ClassVar[str] = "bridge"
     authentication_classes = (AppAuthentication,)
     parser_classes = (StrictJsonParser, PlainTextJsonParser)
     max_body_bytes = max_inflated_bytes = MAX_SDK_BODY_BYTES
@@ -213,15 +214,20 @@ class SdkView(_LimitedView):
         require_allowed_origin(self.app, request.headers.get("Origin"))
 
     def count(self, request: Request) -> Usage:
-        limit, seconds = parse_rate(settings.BRIDGE_RATE_LIMIT)
+        limit, seconds = parse_rate(self.rate)
         usage = self._count_for(request, self.address, limit=limit, window_seconds=seconds)
         if site := site_of(self.address):
             self._count_for(request, site, limit=limit * SITE_FACTOR, window_seconds=seconds)
         return usage
 
+    @property
+    def rate(self) -> str:
+        return str(settings.BRIDGE_RATE_LIMIT)
+
     def _count_for(self, request: Request, network: str, *, limit: int, window_seconds: int) -> Usage:
         caller = f"{self.app.id} {network}"
-        return count_call(request._request, policy="bridge", caller=caller, limit=limit, window_seconds=window_seconds)
+        policy = self.limited_as
+        return count_call(request._request, policy=policy, caller=caller, limit=limit, window_seconds=window_seconds)
 
     def count_body(self, size: int) -> None:
         """Counts the call, now that its body is there, towards what its app may do in a day."""

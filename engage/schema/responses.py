@@ -68,7 +68,7 @@ def is_of_every_call(response: Schema) -> bool:
 
 
 def _schema(response: Schema) -> Schema:
-    schema: Schema = response["content"]["application/json"]["schema"]
+    schema: Schema = response.get("content", {}).get("application/json", {}).get("schema", {})  # a 304 has none
     return schema
 
 

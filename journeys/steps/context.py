@@ -103,7 +103,7 @@ class StepContext:
     def _scope(self) -> dict[str, object]:
         event = self.event
         return {
-            "customer": _fields(self.customer),
+            "customer": fields_of(self.customer),
             "api": {"properties": self.payload, "payload": self.payload},
             "event": {} if event is None else _of_event(event),
             "journey": {"id": self.journey_id, "name": self.journey_name},
@@ -131,8 +131,11 @@ def _of_event(event: Occurrence) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _fields(customer: CustomerFacts) -> dict[str, object]:
-    """What `customer.<field>` is in conditions, too: the names of identifiers never mean an attribute."""
+def fields_of(customer: CustomerFacts) -> dict[str, object]:
+    """What `customer` is in templates: what `customer.<field>` is in conditions, too.
+
+    The names of identifiers never mean an attribute.
+    """
     fields = dict(customer.attributes)
     for spelling, column in IDENTIFIER_COLUMNS.items():
         identifier = getattr(customer, column)

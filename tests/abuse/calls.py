@@ -9,7 +9,7 @@ from urllib.parse import quote
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.conformance import at
 
-QUERIES = {"findCustomer": "?external_id=ada"}
+QUERIES = {"findCustomer": "?external_id=ada", "getDueMessages": "?userId=u-1"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,8 +60,8 @@ def test_each_call_is_done_in_its_order_and_answered_as_if_alone(sdk: SdkClient)
     [
         ("click", "A call must be an object, but a string came."),
         ({}, "call is required."),
-        ({"call": "batch"}, "call must be one of action, capture."),
-        ({"call": ["action"]}, "call must be one of action, capture."),
+        ({"call": "batch"}, "call must be one of action, capture, shown."),
+        ({"call": ["action"]}, "call must be one of action, capture, shown."),
         (click(messageId=None), "messageId is required."),
         (form(formData={"": 1}), None),
         (click(idempotencyKey="é"), "idempotencyKey must be 1 to 255 visible ASCII characters."),

@@ -43,7 +43,7 @@ def test_a_page_may_pack_its_bodies_and_name_its_requests(sdk: SdkClient, path: 
     of_every_call = {"accept", "content-type", "x-app-id", "authorization"}
     of_tracing = {"traceparent", "tracestate", "baggage", "sentry-trace"}
     of_libraries = {"x-requested-with", "cache-control"}
-    ours = {"content-encoding", "x-request-id", "idempotency-key", "x-identity-token"}
+    ours = {"content-encoding", "x-request-id", "idempotency-key", "x-identity-token", "if-none-match"}
     assert set(allowed) == of_every_call | ours | of_tracing | of_libraries
 
 

@@ -15,6 +15,7 @@ CODES = {
     "customer_not_found": (404, "Customer not found"),
     "customers_created_limit_exceeded": (429, "Rate limit exceeded"),
     "definition_invalid": (422, "Definition invalid"),
+    "delivery_not_found": (404, "Delivery not found"),
     "enrollment_already_ended": (409, "Enrollment already ended"),
     "enrollment_not_found": (404, "Enrollment not found"),
     "error_resolving_segments": (400, "Error resolving segments"),
@@ -74,7 +75,9 @@ def _described() -> Iterator[tuple[str, tuple[int, str]]]:
         for method, operation in operations.items():
             for status in operation["responses"]:
                 response = at(target(f"/paths/{escaped(path)}/{method}/responses/{status}"))
-                for either in response["content"]["application/json"]["schema"].get("anyOf", []):
+                for either in (
+                    response.get("content", {}).get("application/json", {"schema": {}})["schema"].get("anyOf", [])
+                ):
                     kind = {name: described["const"] for name, described in either["properties"].items()}
                     yield kind["code"], (int(status), kind["error"])
 

@@ -51,6 +51,9 @@ class Exchange:
         place = f"{call}/responses/{self.status}"
         assert str(self.status) in at(f"{call}/responses"), f"The document does not know {self}."
         place = target(place)
+        if self.status == HTTPStatus.NOT_MODIFIED:
+            assert not self.received, f"{self} has a body."
+            return
         media_type = self.headers.get("Content-Type", "").split(";")[0]
         assert media_type in at(f"{place}/content"), f"The document does not know {media_type!r} of {self}."
         missing = _required_headers(place) - {name.lower() for name in self.headers}
