@@ -6,6 +6,9 @@ export interface Recorded {
   attributesUpdated?: string[];
   closed?: true;
   opened?: true;
+  shown?: true;
+  /** What is due now, where the call named a delivery. */
+  due?: Record<string, unknown>[];
   identified?: true;
   /** Of `identify`: the names of the identifiers that were taken. */
   added?: string[];
@@ -30,7 +33,7 @@ export type Outcome = Sent | Queued | Refused;
 /** A call that `on` tells of; its key stays the same on every try. */
 export interface Told {
   key: string;
-  call: "action" | "capture" | "identify";
+  call: "action" | "capture" | "identify" | "shown";
 }
 /** What `on` tells, by its name. */
 export interface Tells {
@@ -39,6 +42,8 @@ export interface Tells {
   /** `status` is HTTP's; it is missing if the SDK itself has refused. */
   refused: Told & { status?: number; code: string; message?: string };
   close: { messageId: string };
+  /** Somebody else is the person of this browser now, or more is known of who they are. */
+  me: undefined;
 }
 
 /** All that is known of who somebody is. */
@@ -83,7 +88,8 @@ export declare class Engage {
   constructor(options: Options);
   identify(known: Known): Promise<Outcome>;
   reset(): void;
-  message(id: string): Message;
+  /** With a `deliveryId`, what is done in the message ends that delivery. */
+  message(id: string, delivery?: { deliveryId: string }): Message;
   /** Returns what takes it back. */
   on<Name extends keyof Tells>(what: Name, fn: (told: Tells[Name]) => void): () => void;
   flush(): Promise<void>;

@@ -75,14 +75,14 @@ const sent = ({ engageCapture: type, engageEvent: eventName, engageId }, form) =
 const attached = new WeakMap(), taken = new WeakSet();
 
 export class Engage {
-  #name; #address; #token; #debug; #retry; #mine; #tokens = new Map(); #listeners = { __proto__: null }; #waiting = new Map();
+  #name; #address; #debug; #retry; #mine; #tokens = new Map(); #listeners = { __proto__: null }; #waiting = new Map();
   #flying = new Set(); #drains = null; #again = false; #timer = 0; #until = 0; #tries = 0; #skew = 0; #skewed = false;
   #page = IN_BROWSER && random(); #count = 1e6; #most = CALLS_AT_FIRST; #gone = !IN_BROWSER && "no_browser"; #undone = new Set();
 
-  constructor({ app, host, token, debug, retry = { first: 1000, most: 300e3 } }) {
+  constructor(given) {
+    const { app, host, debug, retry = { first: 1000, most: 300e3 } } = this.given = given;
     this.#name = `engage:${app}:`;
     this.#address = (call) => `${host.replace(/\/$/, "")}/api/v1/sdk/${call}?app=${app}`;
-    this.#token = token;
     this.#debug = debug;
     this.#retry = retry;
     if (this.#gone) return;
@@ -101,8 +101,8 @@ export class Engage {
 
   #read(name) { return storage[this.#name + name]; }
   #write(name, text) { drop(this.#name + name); try { keep(this.#name + name, text); } catch {} }
-  get #me() { return json(this.#read("me")) ?? this.#mine ?? this.reset(); }
-  #become(me) { this.#write("me", JSON.stringify(me)); return (this.#mine = me); }
+  get me() { return json(this.#read("me")) ?? this.#mine ?? this.reset(); }
+  #become(me) { this.#write("me", JSON.stringify(me)); this.#tell("me"); return (this.#mine = me); }
   #say(...what) { if (this.#debug) console.debug("engage:", ...what); }
 
   on(what, fn) {
@@ -117,7 +117,7 @@ export class Engage {
 
   async identify(known) {
     if (this.#gone) return refused(this.#gone);
-    const before = this.#me, said = {};
+    const before = this.me, said = {};
     for (const name of ["external_id", "email", "phone"]) if (known?.[name]) said[name] = String(known[name]);
     const news = Object.keys(said).filter((name) => said[name] !== before[name]);
     if (!news.length) return { status: "sent" };
@@ -127,7 +127,7 @@ export class Engage {
     const me = isSame ? { ...before, ...said } : said;
     this.#write("was", userId);
     this.#become(me);
-    return this.#add("identify", { userId, ...me }, isSame ? news : undefined);
+    return this.add("identify", { userId, ...me }, isSame ? news : undefined);
   }
 
   reset() { return this.#gone ? {} : this.#become({ userId: anonymous() }); }
@@ -147,7 +147,9 @@ export class Engage {
     this.#rest();
   }
 
-  message(id) { return new Message(id, this.#add.bind(this), this.#tell.bind(this), this.#hold.bind(this)); }
+  message(messageId, delivery) {
+    return new Message(messageId, (call, body) => this.add(call, { messageId, ...delivery, ...body }), this.#tell.bind(this), this.#hold.bind(this));
+  }
 
   /* One message per element: the newest. What is returned takes it back. */
   #hold(element, undo) {
@@ -173,10 +175,10 @@ export class Engage {
     });
   }
 
-  async #add(call, body, news) {
+  async add(call, body, news) {
     const gone = this.#gone || (this.#read("out") && "opted_out");
     if (gone) return refused(gone);
-    const at = Date.now(), key = `${this.#count++}-${this.#page}`, me = this.#me;
+    const at = Date.now(), key = `${this.#count++}-${this.#page}`, me = this.me;
     const name = `${this.#name}q:${at}-${key}`;
     const who = JSON.stringify(me), all = call === "identify" ? body : { ...body, ...me };
     try {
@@ -253,14 +255,14 @@ export class Engage {
     if (!entries.length) return false;
     if (wait > 0 || !batch.length) return this.#later(wait);
     const { who } = batch[0];
-    if (this.#token && !this.#tokens.has(who) && who === JSON.stringify(this.#me)) {
+    if (this.given.token && !this.#tokens.has(who) && who === JSON.stringify(this.me)) {
       /* All tabs wait meanwhile. A token that comes later is there for the next try. */
       try {
         await Promise.race([
-          Promise.resolve(this.#token()).then((given) => {
-            const token = String(given ?? "").trim();
+          Promise.resolve(this.given.token()).then((given) => {
+            const text = String(given ?? "").trim();
             /* An error page is no token, and one for somebody who has left is not theirs who came. */
-            if (who === JSON.stringify(this.#me) && /^$|^[\w=-]+(\.[\w=-]+){2}$/.test(token)) this.#tokens.set(who, token);
+            if (who === JSON.stringify(this.me) && /^$|^[\w=-]+(\.[\w=-]+){2}$/.test(text)) this.#tokens.set(who, text);
             else this.#say("no token", given);
           }),
           new Promise((_, late) => setTimeout(late, TOKEN_MS, "no token")),
@@ -309,7 +311,7 @@ export class Engage {
     const had = this.#tokens.get(who);
     this.#tokens.delete(who);
     /* Nobody can prove who has left. And what a token does not allow to write, the next one will not either. */
-    return had && code === "identity_token_expired" || who === JSON.stringify(this.#me) && !/ attribute /.test(message);
+    return had && code === "identity_token_expired" || who === JSON.stringify(this.me) && !/ attribute /.test(message);
   }
 
   #later(ms = 0, tries = 0) {
@@ -339,7 +341,7 @@ class Message {
 
   constructor(id, add, tell, hold) { this.id = id; this.#add = add; this.#tell = tell; this.#hold = hold; }
 
-  #act(actionType, more) { return this.#add("action", { messageId: this.id, actionType, ...more }); }
+  #act(actionType, more) { return this.#add("action", { actionType, ...more }); }
 
   track(eventName, eventProperties = {}, formData, actionId) {
     return this.#act("track_event", { actionData: { eventName, eventProperties }, formData, actionId });
@@ -347,7 +349,7 @@ class Message {
   update(profileAttributes, actionId) { return this.#act("update_profile", { actionData: { profileAttributes }, actionId }); }
   capture(form, submitAction, actionId) {
     const formData = IN_BROWSER && form instanceof HTMLFormElement ? valuesOf(form) : form;
-    return this.#add("capture", { messageId: this.id, formData, submitAction, actionId });
+    return this.#add("capture", { formData, submitAction, actionId });
   }
   close(actionId) { const done = this.#act("close", { actionId }); this.#tell("close", { messageId: this.id }); return done; }
 

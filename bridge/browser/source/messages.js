@@ -1,0 +1,125 @@
+/* What journeys deliver to the person of this browser: asked for while the page is looked at, and told when it changes. */
+const KEPT = 200, LEAST = 10e3, TOKEN_MS = 10e3, ANSWERS_MS = 30e3;
+const json = (text) => { try { return JSON.parse(text); } catch {} };
+
+export function messages(engage, tell, { every = 60 } = {}) {
+  if (typeof document === "undefined") return () => {};
+  const { app, host, token } = engage.given, name = `engage:${app}:`, gap = Math.min(LEAST, every * 1000);
+  const channel = typeof BroadcastChannel === "undefined" ? {} : new BroadcastChannel(`${name}messages`);
+  const items = new Map(), sent = new Set(), whose = new Map();
+  let who, list = [], etag, proof, asked = -gap, told = "[]", timer, controller, over, gone;
+
+  /* What was acted on or closed here is never shown here again, whatever the service has heard of it. */
+  const read = () => { try { return json(localStorage[`${name}over`]) ?? []; } catch { return over ?? []; } };
+  const isOver = (id) => (over = read()).includes(id);
+  const end = (id) => {
+    over = [...read(), id].slice(-KEPT);
+    try { localStorage[`${name}over`] = JSON.stringify(over); } catch {}
+    show();
+  };
+
+  const item = (one) => {
+    const message = engage.message(one.messageId, { deliveryId: one.deliveryId });
+    return {
+      ...one, message,
+      shown: () => sent.has(one.deliveryId) || !sent.add(one.deliveryId) || engage.add("shown", { messageId: one.messageId, deliveryId: one.deliveryId }),
+      attach: (element) => message.attach(element),
+      close: (actionId) => message.close(actionId),
+    };
+  };
+  /* One object for each delivery, as long as it says the same. */
+  const show = () => {
+    const now = Date.now(), due = list.filter(({ deliveryId, expiresAt }) => !isOver(deliveryId) && Date.parse(expiresAt) > now);
+    const text = JSON.stringify(due);
+    if (gone || document.hidden || text === told) return;
+    told = text;
+    const shown = due.map((one) => {
+      const key = JSON.stringify(one);
+      return items.get(key) ?? items.set(key, item(one)).get(key);
+    });
+    for (const [key, one] of items) if (!shown.includes(one)) items.delete(key);
+    tell(shown);
+  };
+
+  const person = () => {
+    const me = JSON.stringify(engage.me);
+    if (me === who) return;
+    controller?.abort();
+    who = me; list = []; etag = proof = undefined; asked = -gap;
+    if (told !== "[]") { told = "[]"; tell([]); }
+  };
+  const prove = async () => {
+    if (proof !== undefined || !token) return proof;
+    let given = await Promise.race([Promise.resolve().then(token), new Promise((done) => setTimeout(done, TOKEN_MS))]).catch(() => {});
+    given = String(given ?? "").trim();
+    return (proof = /^[\w=-]+(\.[\w=-]+){2}$/.test(given) ? given : "");
+  };
+  const fetched = async () => {
+    const mine = who, identityToken = await prove();
+    const answer = await fetch(`${host.replace(/\/$/, "")}/api/v1/sdk/messages?app=${app}`, {
+      method: "POST", credentials: "omit", signal: controller.signal,
+      body: JSON.stringify({ ...json(who), identityToken: identityToken || undefined, etag }),
+    });
+    const { data } = await answer.json();
+    if (mine !== who) return;
+    if (answer.status === 401) { list = []; etag = proof = undefined; }
+    if (data?.messages) { list = data.messages; etag = answer.headers.get("ETag") ?? undefined; }
+    if (data) channel.postMessage?.({ who, list, etag, at: Date.now() });
+    show();
+  };
+  /* In the tab that is looked at: one request at a time in all tabs, and what it tells is for all. */
+  const ask = async () => {
+    clearTimeout(timer);
+    if (gone || document.hidden) return;
+    person();
+    const wait = asked + gap - performance.now();
+    timer = setTimeout(ask, wait > 0 ? wait : every * 1000);
+    if (wait > 0 || controller) return;
+    try { if (localStorage[`${name}out`]) return; } catch {}
+    asked = performance.now();
+    controller = new AbortController();
+    const late = setTimeout(() => controller?.abort(), ANSWERS_MS);
+    try { await (navigator.locks ? navigator.locks.request(`${name}messages`, { signal: controller.signal }, fetched) : fetched()); } catch {}
+    clearTimeout(late);
+    controller = undefined;
+  };
+
+  channel.onmessage = ({ data }) => {
+    person();
+    if (data.who !== who || Math.abs(Date.now() - data.at) > gap) return;
+    ({ list, etag } = data);
+    asked = performance.now();
+    show();
+  };
+  const seen = () => { if (!document.hidden) { show(); ask(); } };
+  const elsewhere = ({ key }) => { if (key === `${name}over`) show(); else if (key === `${name}me`) seen(); };
+  document.addEventListener("visibilitychange", seen);
+  addEventListener("online", seen);
+  addEventListener("storage", elsewhere);
+  const undo = [
+    engage.on("me", () => queueMicrotask(() => { if (!gone) { person(); ask(); } })),
+    engage.on("queued", ({ key, call, body }) => {
+      if (!body?.deliveryId) return;
+      whose.set(key, JSON.stringify(engage.me));
+      if (call !== "shown") end(body.deliveryId);
+    }),
+    engage.on("sent", ({ key, call, data }) => {
+      const theirs = whose.get(key);
+      whose.delete(key);
+      if (call === "identify") proof = undefined;
+      /* What was done before somebody else came tells what is due for whoever did it. */
+      if (data?.due && theirs === who) { list = data.due; etag = undefined; show(); } else if (call === "identify" || theirs) ask();
+    }),
+  ];
+  ask();
+  return () => {
+    gone = true;
+    clearTimeout(timer);
+    controller?.abort();
+    channel.close?.();
+    for (const back of undo) back();
+    document.removeEventListener("visibilitychange", seen);
+    removeEventListener("online", seen);
+    removeEventListener("storage", elsewhere);
+  };
+}

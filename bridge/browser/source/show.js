@@ -1,0 +1,102 @@
+/* Draws what journeys deliver: banners, modals and cards, in a shadow of their own. Whatever a text holds stays text. */
+import { messages } from "./messages.js";
+
+const STYLE = `
+:host{--_b:var(--engage-background,#fff);--_c:var(--engage-color,#1f2328);--_a:var(--engage-accent,#0b57d0);
+--_o:var(--engage-on-accent,#fff);--_e:var(--engage-border,#747b83);display:block;color-scheme:light dark}
+@media (prefers-color-scheme:dark){:host{--_b:var(--engage-background,#1f2328);--_c:var(--engage-color,#f0f3f6);
+--_a:var(--engage-accent,#a8c7fa);--_o:var(--engage-on-accent,#062e6f);--_e:var(--engage-border,#8b949e)}}
+section,dialog{box-sizing:border-box;font:var(--engage-font,16px/1.5 system-ui,sans-serif);background:var(--_b);color:var(--_c);
+border:1px solid var(--_e);border-radius:var(--engage-radius,12px);padding:16px 48px 16px 16px;padding-inline:16px 48px;
+position:relative;overflow-wrap:anywhere;animation:in .2s}
+.banner{display:flex;flex-wrap:wrap;gap:8px 16px;align-items:center}.banner>div:first-of-type{flex:1 1 16em}
+.card{max-inline-size:24em;margin-block:8px}dialog{inline-size:min(32em,calc(100vw - 32px));max-block-size:calc(100dvh - 32px)}
+dialog::backdrop{background:#0008}h2{font-size:1.15em;margin:0}p{margin:4px 0;white-space:pre-line}
+img{max-inline-size:100%;max-block-size:40vh;border-radius:8px;display:block}.banner img{max-inline-size:96px}
+.b{display:flex;flex-wrap:wrap;gap:8px;margin-block-start:8px}.banner .b{margin:0}
+a,button,input,select{font:inherit;min-block-size:44px;box-sizing:border-box;border-radius:8px;border:1px solid var(--_a)}
+a,button{padding:8px 16px;background:var(--_b);color:var(--_a);cursor:pointer;text-decoration:none;display:inline-block}
+.b>:first-child,form button{background:var(--_a);color:var(--_o)}
+:focus-visible{outline:3px solid var(--_a);outline-offset:2px}label{display:block;margin-block:8px}
+input,select{background:var(--_b);color:var(--_c);border-color:var(--_e);inline-size:100%;padding:4px 8px}
+input[type=checkbox]{inline-size:24px;min-block-size:24px;vertical-align:middle}
+.x{position:absolute;inset-block-start:4px;inset-inline-end:4px;border:0;background:none;color:inherit;padding:0;inline-size:44px}
+@keyframes in{from{opacity:0;translate:0 8px}}@media (prefers-reduced-motion:reduce){*{animation:none!important}}`;
+
+let sheet;
+const node = (name, attributes, ...inside) => {
+  const made = document.createElement(name);
+  for (const key in attributes) if (attributes[key] != null) made.setAttribute(key, attributes[key]);
+  made.append(...inside.filter((one) => one != null));
+  return made;
+};
+const leads = (href) => { try { return /^(https?|mailto|tel):$/.test(new URL(href).protocol); } catch {} };
+
+const button = ({ actions }, { action, text, href }) => {
+  const listed = actions.find(({ id }) => id === action), isLink = leads(href);
+  return node(isLink ? "a" : "button", {
+    part: "button", dir: "auto", href: isLink ? href : null, type: isLink ? null : "button",
+    "data-engage-action": listed?.type ?? action, "data-engage-id": listed && action,
+  }, text);
+};
+const field = ([name, { type, values, many, required }]) => {
+  const needed = required && type !== "boolean" ? "" : null;
+  return node("label", {}, `${name} `, values
+    ? node("select", { name, required: needed, multiple: many ? "" : null }, ...values.map((value) => node("option", {}, String(value))))
+    : node("input", { name, required: needed, step: type === "number" ? "any" : null, type: { number: "number", boolean: "checkbox", date: "date" }[type] ?? "text" }));
+};
+const form = ({ forms, content }, send) => {
+  const listed = forms.find(({ id }) => id === content.form);
+  return listed && node("form", { part: "form", "data-engage-capture": "", "data-engage-id": listed.id },
+    ...Object.entries(listed.fields).map(field), node("button", { part: "button" }, send));
+};
+
+let count = 0;
+const draw = (item, { close = "Close", send = "Send" }) => {
+  const { kind, content: { title, text, image, buttons = [] } } = item, id = `t${count++}`, isModal = kind === "modal";
+  const shut = node("button", { class: "x", part: "close", type: "button", "aria-label": close, "data-engage-action": "close" }, "\u00d7");
+  return node(isModal ? "dialog" : "section", { class: kind, part: `message ${kind}`, "aria-labelledby": title ? id : null, "aria-label": title ? null : item.messageId },
+    leads(image) ? node("img", { part: "image", src: image, alt: "" }) : null,
+    node("div", {}, title ? node("h2", { id, part: "title", dir: "auto" }, title) : null, text ? node("p", { part: "text", dir: "auto" }, text) : null),
+    form(item, send) ?? null,
+    buttons.length ? node("div", { class: "b", part: "buttons" }, ...buttons.map((one) => button(item, one))) : null,
+    shut);
+};
+
+export function show(engage, { in: where, kinds = {}, every, labels = {} } = {}) {
+  if (typeof document === "undefined") return () => {};
+  const slot = (typeof where === "string" ? document.querySelector(where) : where) ?? document.body;
+  const host = node("div", {}), root = host.attachShadow({ mode: "open" }), drawn = new Map();
+  if (!sheet) { sheet = new CSSStyleSheet(); sheet.replaceSync(STYLE); }
+  root.adoptedStyleSheets = [sheet];
+  slot.append(host);
+
+  const own = (item) => {
+    const element = draw(item, labels), back = item.attach(element);
+    root.append(element);
+    if (item.kind === "modal") {
+      element.addEventListener("cancel", (event) => { event.preventDefault(); item.close(); });
+      element.showModal();
+    }
+    return () => {
+      back();
+      /* A dialog gives the focus back as it is closed, not as it is taken away. */
+      element.close?.();
+      element.remove();
+    };
+  };
+  const update = (list) => {
+    const modal = list.find(({ kind, deliveryId }) => kind === "modal" && drawn.has(deliveryId)) ?? list.find(({ kind }) => kind === "modal");
+    const due = list.filter((item) => item.kind !== "modal" || item === modal);
+    for (const [id, one] of drawn) if (!due.includes(one.item)) { drawn.delete(id); one.undo?.(); }
+    for (const item of due) {
+      if (drawn.has(item.deliveryId)) continue;
+      const paint = Object.hasOwn(kinds, item.kind) ? kinds[item.kind] : item.kind === "custom" ? null : own;
+      if (!paint) continue;
+      drawn.set(item.deliveryId, { item, undo: paint(item, slot) });
+      item.shown();
+    }
+  };
+  const stop = messages(engage, update, { every });
+  return () => { stop(); update([]); host.remove(); };
+}

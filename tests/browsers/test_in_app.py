@@ -1,0 +1,142 @@
+"""What journeys deliver, in real browsers: shown soon, to the right person, and never again once it is over."""
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, Page
+
+from bridge.browser.files import content_of
+from customers.models import Customer
+from engage.models import App, Workspace
+from journeys.models import InAppDelivery
+from tests.bridge.in_app.deliveries import CONTENT, deliver, events_of, offer
+from tests.browsers.pages import NOTHING_WAITS, Shop, until
+from tests.support.factories import CustomerFactory
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+
+_PAGE = """<!doctype html><html lang="en"><title>In-app</title><script type="module" src="/in-app.js"></script>
+<main><button id="before">Before</button><div id="slot"></div></main></html>"""
+_SCRIPT = """import "/page.js";
+import { show } from "/show.js";
+import { messages } from "/messages.js";
+window.lists = [];
+engage.identify({ external_id: new URLSearchParams(location.search).get("as") ?? "ada" });
+window.stop = show(engage, { in: "#slot", every: 1, kinds: { custom: (item, slot) => {
+  const own = Object.assign(document.createElement("p"), { id: "own", textContent: item.content.data.said });
+  slot.append(own);
+  return () => own.remove();
+} } });
+window.stopped = messages(engage, (list) => window.lists.push(list.length), { every: 1 });
+"""
+HOSTILE = "<img src=x onerror=\"document.title='bad'\"></p><script>document.title='bad'</script>\"'>"
+
+
+@pytest.fixture
+def app(acme: Workspace, shop: Shop) -> App:
+    App.objects.filter(id=shop.app.id).update(in_app=App.InApp.OPEN)
+    shop.pages.files |= {
+        "/in-app": ("text/html", _PAGE),
+        "/in-app.js": ("text/javascript", _SCRIPT),
+        **{f"/{name}": ("text/javascript", content_of(name).decode()) for name in ("show.js", "messages.js")},
+    }
+    return shop.app
+
+
+@pytest.fixture
+def hers(acme: Workspace, app: App) -> Customer:
+    offer(acme)
+    return CustomerFactory.create(workspace=acme, external_id="ada", attributes={"name": HOSTILE})
+
+
+def opened(context: BrowserContext, shop: Shop, query: str = "") -> Page:
+    page = context.new_page()
+    page.goto(f"{shop.url}/in-app{query}")
+    until(page, "window.stop")
+    return page
+
+
+def state_of(delivery: InAppDelivery) -> str:
+    delivery.refresh_from_db()
+    return delivery.state
+
+
+@pytest.mark.telling
+def test_it_is_shown_acted_on_and_never_comes_back(context: BrowserContext, shop: Shop, hers: Customer) -> None:
+    page = opened(context, shop)
+    mine = deliver(hers, values={"coupon": HOSTILE})
+    banner = page.locator("#slot section")
+    banner.wait_for()
+    assert banner.locator("h2").inner_text() == f"Hello {HOSTILE}"
+    wait_until(lambda: state_of(mine) == "shown", what="shown")
+    banner.get_by_role("button", name="Go").click()
+    banner.wait_for(state="detached")
+    wait_until(lambda: state_of(mine) == "acted", what="acted")
+    until(page, NOTHING_WAITS)
+    assert events_of(hers) == ["in_app.shown", "clicked", "in_app.acted"]
+    page.reload()
+    until(page, "window.stop")
+    other = deliver(hers)
+    page.locator("#slot section").wait_for()
+    assert page.locator("#slot section").count() == 1
+    page.locator("#slot section [aria-label=Close]").click()
+    wait_until(lambda: state_of(other) == "closed", what="closed")
+    assert (page.title(), page.evaluate("window.violations"), shop.proxy.methods["OPTIONS"]) == ("In-app", [], 0)
+
+
+def test_one_modal_at_a_time_takes_the_focus_and_gives_it_back(
+    context: BrowserContext, shop: Shop, acme: Workspace, hers: Customer
+) -> None:
+    offer(acme, key="modal", content={**CONTENT, "kind": "modal"})
+    offer(acme, key="own", content={"kind": "custom", "data": {"said": "{{ values.said }}"}})
+    page = opened(context, shop)
+    page.focus("#before")
+    first, second = (deliver(hers, message_id="modal", priority=priority) for priority in (2, 1))
+    custom = deliver(hers, message_id="own", values={"said": HOSTILE})
+    page.locator("dialog").wait_for()
+    assert page.locator("dialog").count() == 1
+    assert page.evaluate("document.activeElement.shadowRoot?.activeElement != null")
+    page.keyboard.press("Escape")
+    wait_until(lambda: state_of(first) == "closed", what="closed")
+    wait_until(lambda: state_of(second) == "shown", what="the second")
+    page.keyboard.press("Escape")
+    wait_until(lambda: state_of(second) == "closed", what="closed as well")
+    until(page, "document.activeElement.id === 'before'")
+    assert page.locator("#own").inner_text() == HOSTILE
+    InAppDelivery.objects.filter(id=custom.id).update(state="withdrawn", ended_at=timezone.now())
+    page.locator("#own").wait_for(state="detached")
+    assert (page.title(), page.evaluate("window.violations")) == ("In-app", [])
+
+
+def test_whoever_comes_next_sees_nothing_of_who_was_there(
+    context: BrowserContext, shop: Shop, acme: Workspace, hers: Customer
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="grace")
+    deliver(hers)
+    page, beside = opened(context, shop), opened(context, shop)
+    page.bring_to_front()
+    page.locator("#slot section").wait_for()
+    page.evaluate("engage.reset()")
+    page.locator("#slot section").wait_for(state="detached")
+    page.evaluate("void engage.identify({ external_id: 'grace' })")
+    page.wait_for_timeout(2500)
+    assert page.locator("#slot section").count() == 0
+    beside.bring_to_front()
+    beside.locator("#slot section").wait_for(state="detached")
+    assert page.evaluate("window.lists.at(-1)") == 0
+
+
+def test_what_was_closed_while_offline_is_not_shown_again(context: BrowserContext, shop: Shop, hers: Customer) -> None:
+    mine = deliver(hers)
+    page = opened(context, shop)
+    page.locator("#slot section").wait_for()
+    shop.proxy.fails = 503
+    page.locator("#slot section [aria-label=Close]").click()
+    page.locator("#slot section").wait_for(state="detached")
+    page.reload()
+    until(page, "window.stop")
+    page.wait_for_timeout(1500)
+    assert page.locator("#slot section").count() == 0
+    shop.proxy.fails = None
+    wait_until(lambda: state_of(mine) == "closed", what="closed")
+    assert page.locator("#slot section").count() == 0
