@@ -38,6 +38,7 @@ from engage.redis.metric_counters import (
     FIRST_ATTEMPT_WAITS,
     GIVEN_UP,
     IDENTITY,
+    IN_APP,
     JOURNEYS_NOT_STARTED,
     LIMITS_ALONE,
     MESSAGE_POLICY,
@@ -198,6 +199,9 @@ def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
     kinds = [{"identity": mode, "reason": str(reason)} for mode in ("report", "enforce") for reason in IdentityReason]
     meaning = "Bridge calls whose person no token proves: let through (report), or refused (enforce)."
     yield _counter("engage_identity_problems_total", meaning, IDENTITY, kinds, counts)
+    states = [{"state": state} for state in ("shown", "acted", "closed", "expired")]
+    meaning = "What became of in-app messages that journeys have delivered."
+    yield _counter("engage_in_app_deliveries_total", meaning, IN_APP, states, counts)
     meaning = "Messages in Redis that no worker could read."
     yield _counter("engage_messages_skipped_total", meaning, SKIPPED, [{}], counts)
     reasons = [{"reason": reason.value} for reason in NotStarted]

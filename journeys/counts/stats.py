@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 from engage.database.sql import Statement
+from engage.json.fields import LEFT_OUT
 from engage.json.keywords import Keywords, known
 from journeys.models import EnrollmentJob, Journey
 from journeys.steps.kinds import COMPLETED, EXITED
@@ -47,6 +48,11 @@ class StepStats:
     failed: int
     skipped: Annotated[int, "How often it sent nothing, because an input that is required had no value."]
     interrupted: Annotated[int, "How often the enrollment ended while the step was waiting."]
+    in_app: Annotated[
+        Mapping[str, int] | None,
+        "Of an `in_app` step: how many of its messages were `shown`, `acted`, `closed` and `expired`.",
+        LEFT_OUT,
+    ] = None
 
 
 @dataclass(kw_only=True)
@@ -185,6 +191,7 @@ class _Sums:
         self.edges: Counter[tuple[str, str]] = Counter()
         self.into: Counter[str] = Counter()
         self.ends: Counter[tuple[str, str]] = Counter()
+        self.in_app: dict[str, dict[str, int]] = {}
         for (kind, name, outcome), number in numbers:
             if not number:
                 continue
@@ -198,6 +205,8 @@ class _Sums:
                     self.into[outcome] += number
                 case "end":
                     self.ends[name, outcome] = number
+                case "inapp":
+                    self.in_app.setdefault(name, {})[outcome] = number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +244,7 @@ def _steps(within: _Sums, waiting: Mapping[str, int]) -> dict[str, StepStats]:
             entered=within.into[step_id],
             waiting=waiting.get(step_id, 0),
             **{state: within.ends[step_id, state] for state in _ENDED_AS},
+            in_app=within.in_app.get(step_id),
         )
         for step_id in [*waiting, *begun]
     }

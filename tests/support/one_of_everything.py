@@ -19,6 +19,7 @@ from journeys.models import (
     Enrollment,
     EnrollmentJob,
     GuardedResults,
+    InAppDelivery,
     Journey,
     JourneyRevision,
     SteeredHost,
@@ -92,6 +93,10 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
         workspace=workspace, key=f"of-{customer.pk}", name="Mailer", definition={"url": "https://a.example/"}
     )
     Variable.objects.get_or_create(workspace=workspace, name=f"of_{customer.pk}", value="Garden")
+    InAppDelivery.objects.create(
+        workspace=workspace, customer=customer, journey_id=journey.pk, revision_id=1, enrollment_id=customer.pk[::-1],
+        ordinal=0, step_id="offer", message_id="m-1", expires_at=now,
+    )  # fmt: skip
     return Enrollment.objects.create(
         workspace=workspace,
         journey=journey,

@@ -30,10 +30,15 @@ _PEOPLE: _Actions = {
     "customers.event": "view",
     "customers.segmentmembership": "view",
     "journeys.webhookdelivery": "view",
+    "journeys.inappdelivery": "view",
     "bridge.interaction": "view",
 }
 _TRIGGERING: _Actions = {"journeys.trigger": "view add", "journeys.enrollmentjob": "view delete"}
-_HELPING: _Actions = {"journeys.enrollment": "view change", "journeys.webhookdelivery": "view change"}
+_HELPING: _Actions = {
+    "journeys.enrollment": "view change",
+    "journeys.webhookdelivery": "view change",
+    "journeys.inappdelivery": "view change",
+}
 _WRITING: _Actions = {
     "journeys.journey": "view add change",
     "journeys.steeredhost": "view add change",

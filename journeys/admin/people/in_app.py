@@ -1,0 +1,67 @@
+"""In-app messages that journeys have delivered: what became of them, and a button that takes one back."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
+
+from customers.admin.search import BY_CUSTOMER, customers_known_as
+from customers.models import Customer
+from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter
+from engage.admin.parts.panels import Panel, show_on
+from engage.admin.parts.records import ReadOnlyAdmin
+from engage.errors import InvalidRequest
+from journeys.in_app.withdrawing import withdraw
+from journeys.models import InAppDelivery
+
+_STATE = {"due": "info", "shown": "warning", "acted": "success", "closed": "", "expired": "", "withdrawn": ""}
+
+
+@admin.register(InAppDelivery)
+class InAppDeliveryAdmin(ReadOnlyAdmin):
+    list_display = ("customer", "message_id", "state", "created_at", "shown_at", "ended_at", "workspace", "id")
+    list_display_links = ("created_at", "id")
+    titled_by = ("message_id", "customer")
+    colours: ClassVar = {"state": _STATE}
+    list_filter = (("state", ChoicesDropdownFilter), ("message_id", ExactFilter), ("customer", ExactFilter))
+    search_help_text = f"Delivery id, or {BY_CUSTOMER}"
+    fieldsets = (
+        (None, {"fields": ("id", "state", "because", "message_id", "customer", "workspace")}),
+        (None, {"fields": (("journey_id", "revision_id"), ("enrollment_id", "ordinal"), "step_id")}),
+        (None, {"fields": (("priority", "withdraw_on_exit"), "values", "action_id")}),
+        (None, {"fields": (("created_at", "expires_at"), ("shown_at", "ended_at"))}),
+    )
+    change_form_outer_after_template: Any = "journeys/admin/in_app.html"
+
+    def matching(self, text: str, request: HttpRequest) -> Q:
+        return Q(customer__in=[customer.pk for customer in customers_known_as(text, request)])
+
+    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
+        return {"may_withdraw": record.ended_at is None and request.user.has_perm("journeys.change_inappdelivery")}
+
+    def get_urls(self) -> list[URLPattern]:
+        own = self.address("<str:object_id>/withdraw/", self.withdraw, "withdraw", posted=True)
+        return [own, *super().get_urls()]
+
+    def withdraw(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        delivery = self.found(request, object_id, may=request.user.has_perm("journeys.change_inappdelivery"))
+
+        def take_back() -> tuple[InAppDelivery, str]:
+            if not withdraw(delivery, by=request.user.get_username()):
+                raise InvalidRequest("The delivery is over already.")
+            return delivery, "The message is withdrawn: no page shows it any more."
+
+        return self.acted(request, delivery, take_back)
+
+
+show_on(
+    Customer,
+    Panel(
+        model=InAppDelivery,
+        by="customer",
+        columns=("message_id", "state", "created_at", "shown_at", "ended_at"),
+        opens="created_at",
+    ),
+)
