@@ -17,9 +17,10 @@ from django.views.decorators.http import require_safe
 
 from bridge.models import Interaction
 from config.local.demo import read_demo
+from config.local.offer import MESSAGE, token_of
 from engage.json.instants import iso_utc
 
-_MESSAGES = ("demo-banner", "demo-modal", "demo-form", "demo-frame")
+_MESSAGES = ("demo-banner", "demo-modal", "demo-form", "demo-frame", MESSAGE)
 _SHOWN = 12
 # As strict as a page can be: no inline script or style, and no text becomes markup.
 _POLICY = (
@@ -63,6 +64,12 @@ def recorded(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"recorded": [_told(one) for one in newest.order_by("-id")[:_SHOWN]]})
 
 
+@_for_development
+def token(request: HttpRequest) -> HttpResponse:
+    """What proves on this page who is logged in; a page's own server would ask for a password first."""
+    return HttpResponse(token_of(_app()), content_type="text/plain")
+
+
 def _app() -> str:
     """The demo's app. Raises Http404 where `make run` has made none."""
     known = read_demo()
@@ -90,4 +97,9 @@ def _told(one: Interaction) -> dict[str, Any]:
     }
 
 
-urlpatterns = [path("demo", page), path("demo/framed", framed), path("demo/recorded", recorded)]
+urlpatterns = [
+    path("demo", page),
+    path("demo/framed", framed),
+    path("demo/recorded", recorded),
+    path("demo/token", token),
+]

@@ -52,7 +52,7 @@ def hers(acme: Workspace, app: App) -> Customer:
 def opened(context: BrowserContext, shop: Shop, query: str = "") -> Page:
     page = context.new_page()
     page.goto(f"{shop.url}/in-app{query}")
-    until(page, "window.stop")
+    until(page, "typeof window.stopped === 'function'")
     return page
 
 
@@ -75,7 +75,7 @@ def test_it_is_shown_acted_on_and_never_comes_back(context: BrowserContext, shop
     until(page, NOTHING_WAITS)
     assert events_of(hers) == ["in_app.shown", "clicked", "in_app.acted"]
     page.reload()
-    until(page, "window.stop")
+    until(page, "typeof window.stopped === 'function'")
     other = deliver(hers)
     page.locator("#slot section").wait_for()
     assert page.locator("#slot section").count() == 1
@@ -134,7 +134,7 @@ def test_what_was_closed_while_offline_is_not_shown_again(context: BrowserContex
     page.locator("#slot section [aria-label=Close]").click()
     page.locator("#slot section").wait_for(state="detached")
     page.reload()
-    until(page, "window.stop")
+    until(page, "typeof window.stopped === 'function'")
     page.wait_for_timeout(1500)
     assert page.locator("#slot section").count() == 0
     shop.proxy.fails = None

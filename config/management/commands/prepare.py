@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.local.demo import ADMIN, RECEIVER_HOST, Demo, PrintedWorkspace, read_demo, write_demo
+from config.local.offer import OFFER, save_offer
 from config.local.tour import MAILER, TOUR, tour_connection, tour_steps
 from engage.audit.acting import acting, command
 from engage.credentials import digest
@@ -44,6 +45,8 @@ class Command(BaseCommand):
             workspace["apiKeys"][_KEY] = _make_another_key(stored)
         if port := os.environ.get("DEMO_RECEIVER_PORT"):
             workspace["journeys"][TOUR] = _save_tour(stored, receiver=f"http://{RECEIVER_HOST}:{port}")
+        with acting(command("prepare")):
+            workspace["journeys"][OFFER] = save_offer(stored, app_id=workspace["apps"]["web"])
         secret = current_secrets([stored.id])[stored.id]
         write_demo(Demo(workspace=workspace, adminPassword=password, webhookSecret=secret))
 

@@ -25,7 +25,7 @@ DEMO: Demo = {
         "apps": {"web": "app"},
         "customers": {"grace": "g"},
         "segments": {"vip": "s"},
-        "journeys": {"welcome": "j", "tour": "t"},
+        "journeys": {"welcome": "j", "tour": "t", "offer": "o"},
     },
     "adminPassword": "sesame",
     "webhookSecret": "whsec",

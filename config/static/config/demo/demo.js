@@ -1,6 +1,11 @@
 import { Engage } from "/sdk/v1/engage.js";
+import { show } from "/sdk/v1/show.js";
 
-const engage = new Engage({ app: document.documentElement.dataset.app, host: location.origin });
+// Who is not logged in has none, and needs none.
+let isLoggedIn = false;
+const token = async () => (isLoggedIn ? (await fetch("/demo/token")).text() : "");
+const engage = new Engage({ app: document.documentElement.dataset.app, host: location.origin, token });
+show(engage, { every: 1 });
 const byId = (id) => document.getElementById(id);
 const messages = [...document.querySelectorAll("[data-message]")];
 const frame = document.querySelector("iframe");
@@ -22,8 +27,8 @@ byId("reopen").onclick = () => ["demo-banner", "demo-frame"].forEach((messageId)
 let me = "an anonymous person";
 const known = (name) => { byId("me").textContent = me = name; };
 known(me);
-byId("login").onclick = () => { engage.identify({ external_id: "ada" }); known("ada"); };
-byId("logout").onclick = () => { engage.reset(); known("an anonymous person"); };
+byId("login").onclick = () => { isLoggedIn = true; engage.identify({ external_id: "ada" }); known("ada"); };
+byId("logout").onclick = () => { isLoggedIn = false; engage.reset(); known("an anonymous person"); };
 
 const waiting = new Set();
 const state = () => { byId("state").textContent = waiting.size ? `${waiting.size} on the way` : "all sent"; };
