@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.utils.formats import date_format
 from django.utils.html import format_html
 
+from bridge.lately import since
 from bridge.messages.definition import Definition, InvalidMessage, parse_definition
 from bridge.messages.figures import refused_by_reason, reported_by_reason
 from bridge.messages.learning import learned
@@ -24,7 +25,8 @@ from engage.admin.parts.columns import link, may_view, page_url
 from engage.admin.parts.differences import DiffLine, diff_of
 from engage.plurals import counted
 from journeys.design.listening import listeners_to
-from journeys.models import Journey
+from journeys.in_app.figures import delivered_lately
+from journeys.models import InAppDelivery, Journey
 
 _SAMPLES = 50
 _SHOWN = 7  # buttons and forms with a colour of their own
@@ -40,6 +42,8 @@ def page_of(message: Message, *, request: HttpRequest, now: datetime) -> dict[st
     page: dict[str, Any] = {"html": html_of(definition), "preview": preview_of(definition)}
     if may_view(Interaction, request=request):
         page |= _used(usage_of(message, definition, now=now)) | _refused(message, now=now)
+    if may_view(InAppDelivery, request=request):
+        page["delivered"] = _delivered(message, now=now)
     if may_view(Journey, request=request):
         page["listeners"] = _listeners(message, definition)
     return page
@@ -125,6 +129,22 @@ def _sample(interaction: Interaction) -> list[Any]:
         problem.get("value", "-"),
         interaction.origin or "-",
     ]
+
+
+def _delivered(message: Message, *, now: datetime) -> dict[str, Any]:
+    found = delivered_lately(workspace_id=message.workspace_id, message_id=message.key, since=since(now))
+    named = Journey.objects.in_bulk({one.journey_id for one in found})
+    return {
+        "headers": ["Day", "Journey", "Delivered", "Shown", "Acted", "Closed", "Expired"],
+        "rows": [
+            [
+                f"{one.day:%b} {one.day.day}",
+                link(named[one.journey_id]) if one.journey_id in named else "deleted",
+                *(f"{number:,}" for number in (one.delivered, one.shown, one.acted, one.closed, one.expired)),
+            ]
+            for one in found
+        ],
+    }
 
 
 def _listeners(message: Message, definition: Definition) -> dict[str, Any]:
