@@ -10,7 +10,9 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from bridge.models import Message
 from config.local.demo import ADMIN, Demo, read_demo
+from config.local.offer import MESSAGE, OFFER, STEPS
 from config.local.tour import TOUR
 from customers.models import Customer
 from engage.credentials import digest
@@ -55,7 +57,8 @@ def test_what_it_makes_and_changes_is_in_the_audit_under_its_name(monkeypatch: p
     monkeypatch.setenv("DEMO_RECEIVER_PORT", "8123")
     tour = prepared()["workspace"]["journeys"][TOUR]
     mailer = Connection.objects.get().pk
-    made = [(str(User.objects.get().pk), "Created."), (mailer, "Created."), (tour, "Created.")]
+    offer = (Message.objects.get(key=MESSAGE).pk, Journey.objects.get(key=OFFER).pk)
+    made = [(each, "Created.") for each in (str(User.objects.get().pk), mailer, tour, *offer)]
     assert by_prepare() == made
     prepared()
     assert by_prepare() == made
@@ -124,7 +127,8 @@ def test_the_tour_shows_every_type_of_step_and_calls_the_receiver(monkeypatch: p
         for name in ("grace", "alan")
     )
     steps = [step.step_record for step in grace.rehearsal.steps]
-    assert {step.type for step in steps} == set(STEP_TYPES)
+    assert {step.type for step in steps} | {"in_app"} == set(STEP_TYPES)
+    assert "in_app" in {step["type"] for step in STEPS}, "which the journey of an offer shows"
     assert [step.missing for step in steps if step.missing] == []
     assert [step.detail for step in steps if step.state == "failed"] == []
     hello = next(step.request for step in steps if step.request)
