@@ -9,6 +9,7 @@ from django.utils import timezone
 from bridge.models import Interaction
 from customers.models import Alias, Customer, Event
 from engage.audit.recording import Change, record
+from engage.database.object_ids import new_object_id
 from engage.models import App, AuditEntry, FeedBatch, IdempotencyRecord, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
@@ -94,7 +95,7 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
     )
     Variable.objects.get_or_create(workspace=workspace, name=f"of_{customer.pk}", value="Garden")
     InAppDelivery.objects.create(
-        workspace=workspace, customer=customer, journey_id=journey.pk, revision_id=1, enrollment_id=customer.pk[::-1],
+        workspace=workspace, customer=customer, journey_id=journey.pk, revision_id=1, enrollment_id=new_object_id(),
         ordinal=0, step_id="offer", message_id="m-1", expires_at=now,
     )  # fmt: skip
     return Enrollment.objects.create(
