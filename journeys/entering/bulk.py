@@ -9,6 +9,7 @@ from customers.audience.selection import Selection
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement
 from journeys.entering.inserts import QueuedTrigger, execute_past_taken_ids, queueing_together
+from journeys.jobs.progress import LARGE_TRIGGER
 
 _PAGE_SIZE = 10_000
 
@@ -63,6 +64,7 @@ def queue_jobs(
         chosen=selection.audience,
         excluded=Fragment(selection.excluded),
         page=_PAGE_SIZE,
+        large=LARGE_TRIGGER,
         workspace_id=workspace_id,
         journey_id=journey_id,
         trigger_id=trigger_id,

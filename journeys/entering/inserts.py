@@ -9,7 +9,6 @@ from django.db import IntegrityError, connection, transaction
 from customers.identifier_rules import LONGEST
 from engage.database.sql import Fragment, Statement
 from journeys.entering.chunks import SECONDS_BETWEEN_TURNS
-from journeys.jobs.progress import LARGE_TRIGGER
 from journeys.models import CHUNK_SIZE, EnrollmentJob
 
 
@@ -83,7 +82,6 @@ def queueing_together(text: str, *, more: str = "") -> Statement:
         text,
         queue_together=_QUEUE_TOGETHER,
         more=more,
-        large=str(LARGE_TRIGGER),
         longest=str(LONGEST["external_id"]),
         size=str(CHUNK_SIZE),
         between=str(SECONDS_BETWEEN_TURNS),

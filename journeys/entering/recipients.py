@@ -18,6 +18,7 @@ from journeys import wakeups
 from journeys.entering.inserts import QueuedTrigger, execute_past_taken_ids, queueing_together
 from journeys.entering.trigger import JourneyNotFound, look_up_journey, require_api_trigger
 from journeys.job_ids import job_ids, parse_job_id
+from journeys.jobs.progress import LARGE_TRIGGER
 from journeys.models import CHUNK_SIZE
 
 
@@ -102,6 +103,7 @@ def trigger_recipients(
         called_by=called_by,
         serial=serial,
         segment_ids=Jsonb([]),
+        large=LARGE_TRIGGER,
     )
     jobs = job_ids(journey_id=journey_id, customer_ids=customer_ids, queued_ms=queued_ms)
     queued = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=len(jobs), queued_ms=queued_ms)
