@@ -6,6 +6,7 @@
 4. models.py: workspaces, keys and apps, on database/: the engine, tenancy, ids, and what makes work repeatable.
 5. audit/: who changed what. redis/: what may vanish; json/: what can be stored.
 6. errors.py, credentials.py, encryption.py, sealed.py, rates.py, sizes.py, origins.py, plurals.py, zones.py: words
-   that all of these use; request_log.py, middleware.py, bounded_cache.py, terminal.py: what processes are made of.
+   that all of these use; feed.py: what happens, as it is told; request_log.py, middleware.py, bounded_cache.py,
+   terminal.py: what processes are made of.
 7. identity_keys.py, second_factor.py, break_glass.py: keys of apps, phones of staff, a way in. apps.py: for Django.
 """

@@ -6,5 +6,6 @@
 3. demo.py, tour.py: what there is to try; first_screen.py and info.py: how it is told, and told again;
    receiver.py: takes the demo's webhooks; message_demo.py: a page with in-app messages,
    of which offer.py has one that a journey delivers.
-4. development.py: a secret key that lasts; licences.py: what the dependencies' licences are.
+4. development.py: a secret key that lasts; licences.py: what the dependencies' licences are;
+   materials.py: the bill of what a release is made of.
 """

@@ -4,5 +4,6 @@
 2. using.py: which definitions name what: what is used cannot be deleted.
 3. known.py: what may be named when a definition is saved.
 4. providers.py: connections, parsed; presets/: those that many want, as data.
-5. surroundings.py: all of it as the steps of a batch read it.
+5. messages.py: messages that journeys deliver.
+6. surroundings.py: all of it as the steps of a batch read it.
 """

@@ -23,7 +23,7 @@ MODELS = [
     and model is not WebhookDelivery
 ]
 # What the form of an app says of messages and identities, unless it is changed.
-NO_CHECKS = {"message_policy": "open", "identity": "off", "anonymous": "allow"}
+NO_CHECKS = {"message_policy": "open", "identity": "off", "anonymous": "allow", "in_app": "verified"}
 # What the form of a key says, unless it is limited.
 ALL_SCOPES = {"scopes": "all"}
 READ_ONLY = [model for model in MODELS if isinstance(admin.site.get_model_admin(model), ReadOnlyAdmin)]

@@ -14,6 +14,7 @@ from journeys.models import Journey, JourneyRevision
 from tests.admin.drawn import drawing_in, node_in, ways_of
 from tests.admin.journey_form import ADD, STEPS, make, said
 from tests.admin.staff import staff_with
+from tests.bridge.in_app.deliveries import offer
 from tests.support.factories import JourneyFactory
 
 NEW = "/admin/journeys/journey/draft/"
@@ -117,6 +118,7 @@ def test_the_form_knows_where_to_ask_and_examples_of_steps(staff: Client, acme: 
     steps = [json.loads(example["text"]) for example in editor["examples"]]
     definition = {"url": "https://mail.example/send"}
     save_connection(workspace=acme, key="postmark", now=timezone.now(), definition=definition)
+    offer(acme, key="spring-sale")
     assert drafted(staff, workspace=acme.id, key="k", steps=steps)["mistakes"] == []
     journey = JourneyFactory.create(workspace=acme)
     looking = staff_with("view_journey", "view_customer").get(f"/admin/journeys/journey/{journey.id}/change/")
