@@ -21,6 +21,7 @@ from journeys.models import (
     Connection,
     Enrollment,
     EnrollmentJob,
+    InAppDelivery,
     Journey,
     JourneyRevision,
     SteeredHost,
@@ -53,6 +54,7 @@ _LISTS: dict[str, list[tuple[str, str, type[Model]]]] = {
     ],
     "In-app messages": [
         ("In-app messages", "chat_bubble", Message),
+        ("In-app deliveries", "mark_chat_read", InAppDelivery),
         ("In-app interactions", "touch_app", Interaction),
     ],
     "Access": [

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from config.local.demo import ADMIN, Demo
-from config.local.offer import OFFER
 from config.local.tour import LISTENING, TOUR
 from engage.terminal import printable
 
@@ -117,7 +116,7 @@ def commands(address: Address, demo: Demo, *, job_id: str) -> str:
 
   # An in-app message for Ada: log in as her at {address.url}/demo, and it is there within a second; its click moves the
   # journey on
-  {_curl(address.url + _trigger_path(demo, OFFER), as_server, {"external_id": "ada", "payload": {"coupon": "SPRING"}})}
+  {_curl(address.url + _trigger_path(demo, "offer"), as_server, {"external_id": "ada", "payload": {"coupon": "MAY"}})}
 
   # All members of a segment enter it, but for one
   {_curl(trigger, as_server, many)}

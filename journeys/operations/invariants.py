@@ -81,7 +81,7 @@ def violations(ask: Ask) -> Iterator[str]:
 def twice_inside(ask: Ask) -> Iterator[str]:
     """Who is in a journey more than once at a time."""
     for customer, journey, actives in ask(_TWICE_INSIDE):
-        yield f"{customer} is {actives} times in {journey} at once"
+        yield f"{customer} is in {journey} more than once: {actives}"
 
 
 def links_to_other_workspaces(ask: Ask) -> Iterator[str]:

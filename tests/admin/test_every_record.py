@@ -34,6 +34,7 @@ NOT_SHOWN = {
     "Enrollment.event": "what it led to stands in the timeline",
     "Enrollment.steps_begun": "the timeline shows the steps",
     "Enrollment.watches_until": "the timeline says it in words",
+    "EnrollmentJob.holds_entrance": "its result says it",
     "EnrollmentJob.queued_as": "it is the job id then",
     "Event.chain": "only bounds how long events lead to further events",
     "Event.serial": "only tells which event came first",
@@ -53,6 +54,7 @@ NOT_SHOWN = {
     "Trigger.selection": "the table of the call says it",
     "Trigger.serial": "only tells which events came after it",
     "WebhookSecret.secret": "hidden behind a click",
+    "Workspace.subscribed": "says that events are written, as the feed does",
 }
 
 

@@ -328,9 +328,9 @@ done(trigger(TriggerRequest(external_id="ada"), slow, dry_run=True), TriggerAnsw
 refused(trigger(TriggerRequest(external_id="ada"), slow))
 
 done(erase_customer.sync_detailed(WORKSPACE, ada.customer_id, client=api), CustomerErasedAnswer)
-told = done(read_feed.sync_detailed(WORKSPACE, client=api, types="customer.erased"), FeedPageAnswer).data
-assert told.events[0].customer_id == ada.customer_id
-done(read_feed.sync_detailed(WORKSPACE, client=api, after=told.next_), FeedPageAnswer)
+page = done(read_feed.sync_detailed(WORKSPACE, client=api, types="customer.erased"), FeedPageAnswer).data
+assert page.events[0].customer_id == ada.customer_id
+done(read_feed.sync_detailed(WORKSPACE, client=api, after=page.next_), FeedPageAnswer)
 refused(get_customer.sync_detailed(WORKSPACE, ada.customer_id, client=api))
 
 sys.stdout.write(json.dumps(refusals))

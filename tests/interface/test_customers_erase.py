@@ -98,6 +98,7 @@ def test_nothing_that_is_stored_mentions_the_person_any_more(
                     "webhookAttempts": 0,
                     "unmatchedCalls": 0,
                     "interactions": 1,
+                    "inAppDeliveries": 0,
                 },
             },
         },

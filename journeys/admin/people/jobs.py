@@ -64,13 +64,16 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
     fieldsets = (
         (None, {"fields": ("job_id", ("status", "result"), "reason", "details", ("queued_at", "decided_at"))}),
         (None, {"fields": ("journey", "customer", "trigger", "enrollment")}),
+        (None, {"fields": ("entrance", "payload")}),
         (None, {"fields": ("workspace", ("ordinal", "queued_ms"))}),
     )
 
     def shown_as(self, name: str, request: HttpRequest) -> Any:
-        """Details quote the customer's values."""
+        """Details quote the customer's values, and the payload is about them."""
+        if name in {"details", "payload"} and not may_view(Customer, request=request):
+            return None
         if name == "details":
-            return Lines(name) if may_view(Customer, request=request) else None
+            return Lines(name)
         return super().shown_as(name, request)
 
     @display(description="job id")

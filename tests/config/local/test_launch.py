@@ -54,7 +54,7 @@ def test_a_first_start_works_says_what_to_try_and_leaves_nothing(folder: Path, m
         os.killpg(launcher.pid, signal.SIGINT)  # as a terminal does
         code = launcher.wait(30)
     assert re.search(r"accepted after \d+ ms, decided by a worker after \d+ ms: enrolled\.", screen)
-    assert re.findall(r'"success":(\w+)', answers) == ["true"] * 6
+    assert re.findall(r'"success":(\w+)', answers) == ["true"] * 7
     for path in (r"/hello\?who=grace", "/thanks"):  # the click came while the tour listened
         assert re.search(rf"^receiver +\| {path} \S+ signature valid", received, re.MULTILINE)
     assert (beside.returncode, beside.stderr) == (1, "")

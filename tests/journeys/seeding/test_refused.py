@@ -26,7 +26,10 @@ BAD: list[tuple[Any, str]] = [
     ({"workspace": {}}, "workspace.key is required."),
     ({"workspace": {"key": "Acme"}}, "workspace.key: Use lower-case letters, digits, - and _."),
     ({"workspace": {"key": "acme", "name": ""}}, "workspace.name must not be blank."),
-    ({"workspace": {"key": "acme", "nmae": "x"}}, "workspace.nmae is not known; what may stand here is key, name."),
+    (
+        {"workspace": {"key": "acme", "nmae": "x"}},
+        "workspace.nmae is not known; what may stand here is key, name, feed.",
+    ),
     (
         described(journey=[]),
         "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, variables, c",

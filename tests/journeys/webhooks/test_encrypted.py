@@ -89,17 +89,19 @@ def test_without_its_key_nothing_is_read(settings: Settings) -> None:
 @pytest.mark.usefixtures("sent")
 def test_what_was_stored_before_is_read_and_then_encrypted() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE journeys_webhooksecret SET secret = 'whsec_old'")
-        cursor.execute("""UPDATE journeys_webhookdelivery SET headers = '{"Authorization": "old"}'""")
+        cursor.execute("UPDATE journeys_webhooksecret SET secret = 'whsec_plain'")
+        cursor.execute("""UPDATE journeys_webhookdelivery SET headers = '{"Authorization": "was-plain"}'""")
         cursor.execute(
-            "UPDATE journeys_journeyrevision SET steps = jsonb_set(steps, '{0,headers}', '{\"A\": \"old\"}')"
+            "UPDATE journeys_journeyrevision SET steps = jsonb_set(steps, '{0,headers}', '{\"A\": \"was-plain\"}')"
         )
-    assert WebhookSecret.objects.get().secret == "whsec_old"
-    assert WebhookDelivery.objects.get().headers == {"Authorization": "old"}
-    assert JourneyRevision.objects.get().steps[0]["headers"] == {"A": "old"}
+    assert WebhookSecret.objects.get().secret == "whsec_plain"
+    assert WebhookDelivery.objects.get().headers == {"Authorization": "was-plain"}
+    assert JourneyRevision.objects.get().steps[0]["headers"] == {"A": "was-plain"}
     call_command("encrypt", stdout=StringIO())
-    assert "old" not in everything_stored()
-    assert WebhookSecret.objects.get().secret == "whsec_old"
+    stored = everything_stored()
+    assert "whsec_plain" not in stored
+    assert "was-plain" not in stored
+    assert WebhookSecret.objects.get().secret == "whsec_plain"
 
 
 def test_an_enrollment_waits_for_a_key_that_is_missing(
