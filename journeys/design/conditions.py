@@ -3,7 +3,7 @@
 from customers.conditions import Root, parse_condition
 from journeys.models import Journey
 
-_ENTRY_ROOTS = {
+_ENTRY_ROOTS: dict[str, set[Root]] = {
     Journey.TriggerType.API: {Root.CUSTOMER, Root.API},
     Journey.TriggerType.EVENT: {Root.CUSTOMER, Root.API, Root.EVENT},
 }
@@ -18,5 +18,5 @@ def check_event_where(journey: Journey, *, stored: bool = False) -> None:
 def check_entry_conditions(conditions: object, *, trigger_type: str, stored: bool = False) -> None:
     """Raises InvalidCondition, which names the place, unless a journey of this type may have these (None: none)."""
     if conditions is not None:
-        roots = _ENTRY_ROOTS[Journey.TriggerType(trigger_type)]
+        roots = _ENTRY_ROOTS.get(trigger_type, {Root.CUSTOMER})  # an unknown type is a mistake of its own
         parse_condition(conditions, roots=roots, place="entryConditions", stored=stored)

@@ -31,10 +31,18 @@ _FOUND = DirectoryBasedExampleDatabase(".hypothesis/examples") if "FUZZ_EXAMPLES
 _OPERATIONS = [call.operation for call in good_calls({})]
 
 
+_RIGHT = ["2xx", "400", "403", "404", "409", "422"]
 _CONFIGURATION = {
     # JSON Schema cannot say all that the domain knows: which segments exist, whose identifiers are whose, which
     # Idempotency-Key came before, which messages are registered.
-    "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", "400", "403", "404", "409", "422"]}},
+    "checks": {"positive_data_acceptance": {"expected-statuses": _RIGHT}},
+    # What is on its way to somebody is told to nobody without their token.
+    "operations": [
+        {
+            "include-operation-id": ["getDueMessages", "fetchDueMessages"],
+            "checks": {"positive_data_acceptance": {"expected-statuses": [*_RIGHT, "401"]}},
+        }
+    ],
     # The document says of all strings that they hold no NUL. Parameters that no call knows are ignored, as is usual:
     # they do not make a request a wrong one.
     "generation": {"allow-x00": False, "allow-extra-parameters": False},

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import redis
 import time_machine
 from django.contrib.auth.models import User
 from django.core.management import call_command
@@ -30,7 +31,7 @@ PASSWORD = "countess of lovelace"
 
 
 @pytest.fixture(autouse=True)
-def _logins_are_not_limited(settings: Settings) -> None:
+def _logins_are_not_limited(settings: Settings, queue: redis.Redis) -> None:
     settings.ADMIN_LOGIN_LIMIT = "1000/s"
 
 

@@ -72,6 +72,7 @@ ROWS: dict[str, Row] = {
     "demo": in_development_alone,
     "demo/framed": in_development_alone,
     "demo/recorded": in_development_alone,
+    "demo/token": in_development_alone,
     "livez": has_a_place_of_its_own,
     "metrics": has_a_place_of_its_own,
     "readyz": has_a_place_of_its_own,

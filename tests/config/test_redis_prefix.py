@@ -48,7 +48,7 @@ def test_workers_take_the_messages_of_their_own_environment_alone(
         settings.REDIS_PREFIX = PREFIX
         wait_until(lambda: all_counts().get((DECISIONS, "enrolled")) == 1)
     assert (queue.llen("bulk"), queue.llen("walk")) == (1, 1)
-    of_this_process = {"engage:metric_counters"}
+    of_this_process = {"engage:metric_counters", "engage:seen:web"}
     assert {key for key in keys(queue) - others - of_this_process if not key.startswith(PREFIX)} == set()
 
 
