@@ -56,6 +56,7 @@ SETTINGS = {
         {"name": "Customers", "description": "For servers: customers, their events and journeys, and segment members."},
         {"name": "Definitions", "description": "For servers: journeys, segments, connections and variables as code."},
         {"name": "Messages", "description": "For servers: what in-app messages may write."},
+        {"name": "Feed", "description": "For servers: what happens in a workspace, in its order."},
         {"name": "Access", "description": "For servers: what a key may do, and who changed what."},
         {"name": "In-app messages", "description": "For an app's SDK: clicks and forms in in-app messages."},
     ],

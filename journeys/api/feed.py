@@ -53,9 +53,9 @@ def _types(text: str) -> Collection[str]:
 class FeedQuery:
     """After which place, of which types and journeys, and how many at most."""
 
-    after: Annotated[Place, "The `next` of an earlier answer; omit it to begin with the oldest.", Parsed(_place)] = (
-        BEGINNING
-    )
+    after: Annotated[
+        Place | None, "The `next` of an earlier answer; omit it to begin with the oldest.", Parsed(_place)
+    ] = None
     types: Annotated[
         Collection[str] | None, "The types that are wanted, with commas between them; omit it for all.", Parsed(_types)
     ] = None
@@ -127,7 +127,7 @@ def read_feed(asked: Asked[None, FeedQuery]) -> Answered[FeedPage]:
     part = feed_part(
         workspace_id=asked.workspace_id,
         wanted=Wanted(types=query.types, journeys=journeys),
-        after=query.after,
+        after=query.after or BEGINNING,
         limit=query.limit,
     )
     waits = {} if part.events or not part.is_all else {"Retry-After": "1"}

@@ -19,6 +19,7 @@ CODES = {
     "enrollment_already_ended": (409, "Enrollment already ended"),
     "enrollment_not_found": (404, "Enrollment not found"),
     "error_resolving_segments": (400, "Error resolving segments"),
+    "feed_off": (409, "Feed off"),
     "idempotency_key_reused": (422, "Idempotency key reused"),
     "identifier_conflict": (409, "Identifier conflict"),
     "identifier_needed": (409, "Identifier needed"),

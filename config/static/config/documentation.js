@@ -12,7 +12,7 @@ function withoutWhatIsCommon(operation) {
     ...operation,
     parameters: operation.parameters.filter(({ $ref }) => !$ref?.endsWith("/X-Request-Id")),
     responses: mapped(filtered(operation.responses, isOwn), ({ content, headers, description }) =>
-      content["application/json"].schema.$ref.endsWith("/Failure")
+      content?.["application/json"].schema.$ref.endsWith("/Failure")
         ? { description }
         : { content, headers: filtered(headers, isOwn), description },
     ),
