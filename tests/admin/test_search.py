@@ -16,7 +16,16 @@ from bridge.models import Interaction
 from customers.models import Customer, Event, SegmentMembership
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
+from journeys.models import (
+    Chunk,
+    Enrollment,
+    EnrollmentJob,
+    InAppDelivery,
+    Journey,
+    JourneyRevision,
+    Trigger,
+    WebhookSecret,
+)
 from tests.admin.records import list_of, named
 from tests.admin.staff import member, staff_with
 from tests.support.clock import later
@@ -251,11 +260,11 @@ def test_a_search_stays_in_the_workspace_of_the_list(staff: Client, ada: Custome
 
 def test_one_box_finds_every_kind_of_record(staff: Client, ada: Customer) -> None:
     page = staff.get("/admin/search/", {"extended": "1", "s": "Shop-ada"}).content.decode()
-    kinds: list[type[Model]] = [Event, SegmentMembership, EnrollmentJob, Enrollment, Interaction]
+    kinds: list[type[Model]] = [Event, SegmentMembership, EnrollmentJob, Enrollment, InAppDelivery, Interaction]
     assert page_url(Trigger.objects.get(jobs__customer=ada)) in page
     for record in [ada, *(kind._default_manager.get(customer=ada) for kind in kinds)]:
         assert page_url(record) in page
-    assert "Found 7 results" in page
+    assert "Found 8 results" in page
     assert "customer of Acme" in page
 
 

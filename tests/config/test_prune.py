@@ -20,7 +20,7 @@ from bridge.models import Interaction
 from customers.models import Event
 from engage.audit.recording import change, record
 from engage.database.pruning import prune
-from engage.models import AuditEntry, IdempotencyRecord, Workspace
+from engage.models import AuditEntry, FeedBatch, IdempotencyRecord, Workspace
 from journeys.models import (
     Chunk,
     Enrollment,
@@ -77,8 +77,10 @@ def test_nothing_goes_before_its_time(acme: Workspace) -> None:
     WebhookSecret.objects.update(retires_at=timezone.now() + timedelta(days=90))
     IdempotencyRecord.objects.all().delete()
     before = everything()
-    assert after(89) == {}
+    assert after(13) == {}
     assert everything() == before
+    assert after(89) == {"parts of the feed": 1}
+    assert everything() == {**before, "FeedBatch": []}
 
 
 def test_histories_and_jobs_go_before_events_and_interactions(acme: Workspace, rival: Workspace) -> None:
@@ -91,8 +93,9 @@ def test_histories_and_jobs_go_before_events_and_interactions(acme: Workspace, r
         "triggers": 2,
         "retired webhook secrets": 2,
         "idempotency records": 4,
+        "parts of the feed": 2,
     }
-    for gone in (StepRun, WebhookDelivery, WebhookAttempt, EnrollmentJob, Trigger, IdempotencyRecord):
+    for gone in (FeedBatch, StepRun, WebhookDelivery, WebhookAttempt, EnrollmentJob, Trigger, IdempotencyRecord):
         assert not gone._default_manager.exists()
     assert (Event.objects.count(), Interaction.objects.count(), Enrollment.objects.count()) == (2, 2, 2)
     assert set(WebhookSecret.objects.values_list("retires_at", flat=True)) == {None}
@@ -168,16 +171,17 @@ def test_a_dry_run_says_the_same_and_removes_nothing(acme: Workspace) -> None:
 
 def test_each_setting_is_for_records_of_its_own(acme: Workspace, settings: Any) -> None:
     over(acme, state="exited")
+    settings.RETAIN_FEED_DAYS = 5
     settings.RETAIN_HISTORY_DAYS, settings.RETAIN_INTERACTIONS_DAYS = 10, 20
     settings.RETAIN_JOBS_DAYS, settings.RETAIN_EVENTS_DAYS = 30, 40
-    gone = [set(after(days)) - {"retired webhook secrets", "idempotency records"} for days in (9, 11, 21, 31, 41)]
+    gone = [set(after(days)) - {"retired webhook secrets", "idempotency records"} for days in (4, 6, 11, 21, 31, 41)]
     history = {"step runs", "webhook deliveries", "exited enrollments"}
-    assert gone == [set(), history, {"interactions"}, {"jobs", "triggers"}, {"events"}]
+    assert gone == [set(), {"parts of the feed"}, history, {"interactions"}, {"jobs", "triggers"}, {"events"}]
 
 
 def test_zero_days_keep_for_ever(acme: Workspace, settings: Any) -> None:
     over(acme)
-    settings.RETAIN_JOBS_DAYS = settings.RETAIN_HISTORY_DAYS = 0
+    settings.RETAIN_JOBS_DAYS = settings.RETAIN_HISTORY_DAYS = settings.RETAIN_FEED_DAYS = 0
     assert set(after(3660)) == {"events", "interactions", "retired webhook secrets", "idempotency records"}
 
 
@@ -230,7 +234,9 @@ def test_what_is_queued_keeps_its_trigger_and_its_event(acme: Workspace) -> None
     before = everything()
     announced = after(1000, "--dry-run")
     assert announced == after(1000)
-    assert set(announced) == {"interactions", "retired webhook secrets", "idempotency records"}
+    assert set(announced) == {
+        "interactions", "retired webhook secrets", "idempotency records", "parts of the feed",
+    }  # fmt: skip
     now = everything()
     for kind in ("EnrollmentJob", "Trigger", "Chunk", "Event"):
         assert now[kind] == before[kind] != []
@@ -240,7 +246,7 @@ def test_what_ended_lately_stays_however_long_ago_it_began(acme: Workspace) -> N
     lately = timezone.now() + timedelta(days=60)
     over(acme, state="exited", ended_at=lately)
     EnrollmentJob.objects.update(decided_at=lately)
-    assert set(after(91)) == {"retired webhook secrets", "idempotency records"}
+    assert set(after(91)) == {"retired webhook secrets", "idempotency records", "parts of the feed"}
     assert {"step runs", "webhook deliveries", "exited enrollments", "jobs", "triggers"} <= set(after(151))
 
 
