@@ -89,7 +89,7 @@ def _parameters(query: type | None) -> Iterator[OpenApiParameter]:
         schema = member_schema(member)
         if is_choice(member.hint):
             schema = {"type": "string", "enum": sorted(choice.value for choice in member.hint)}
-        if default not in {None, False}:
+        if isinstance(default, str | int) and default is not False:
             schema["default"] = default
         description = member.description + also_spelled(member)
         yield OpenApiParameter(member.spelling, schema, description=description)

@@ -143,7 +143,9 @@ def _union(members: tuple[Any, ...], *, refer: Refer) -> Schema:
 
 
 def or_null(schema: Schema) -> Schema:
-    """The schema, with null allowed as well."""
+    """The schema, with null allowed as well. One that says no more than a description allows everything already."""
+    if not schema.keys() - {"description"}:
+        return schema
     if "type" not in schema or KNOWN_VALUES in schema:
         described = {"description": schema["description"]} if "description" in schema else {}
         bare = {keyword: value for keyword, value in schema.items() if keyword != "description"}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
@@ -99,6 +99,8 @@ class ConnectionBody:
     method: Annotated[Any, "The request's method; `POST`.", _TEXT] = None
     headers: Annotated[Any, "Headers by name. Their values are secrets.", _OBJECT] = None
     auth: Annotated[Any, "How it proves who it is. All of it is secret.", _OBJECT] = None
+    body: Annotated[Any, "What the request sends as JSON: a template."] = None
+    inputs: Annotated[Any, "What a step gives it: a JSON Schema of an object, whose values it may use.", _OBJECT] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +121,9 @@ class ConnectionQuery(DryRun):
 @dataclass(frozen=True, kw_only=True)
 class DefinitionRecord:
     """A definition as it is stored. Its ETag is over all of it, also over secrets."""
+
+    # Not the name of its own field: a client of openapi-python-client would have one variable for both.
+    schema_name: ClassVar = "StoredDefinition"
 
     id: ObjectId
     key: Annotated[str, "The key; of a variable its name."]
@@ -414,7 +419,7 @@ def put_connection(asked: Asked[ConnectionBody, ConnectionQuery], connection_id:
     """Create or replace a connection
 
     The body is the connection's item of a seed file, whole; beside the fields here it takes all that a connection has
-    (`body`, `form`, `inputs`, `html`, `accept`, …). It holds at once, also for those inside. What journeys could not
+    (`form`, `html`, `accept`, …). It holds at once, also for those inside. What journeys could not
     send by any more is refused, unless `confirm=true`. `***` keeps a secret that is stored, as long as the URL leads to
     the same host.
     """

@@ -11,9 +11,10 @@ _SAME = "The same as `"
 
 
 def _types(schema: Mapping[str, Any]) -> set[str]:
-    """The JSON types that a field may have; none where the document does not say."""
+    """The JSON types that a field may have, where an integer is a number, too; none where the document is silent."""
     said = resolved(schema).get("type", [])
-    return {said} if isinstance(said, str) else set(said)
+    types = {said} if isinstance(said, str) else set(said)
+    return types | {"integer"} if "number" in types else types
 
 
 def _places(call: Call) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:

@@ -28,13 +28,14 @@ def test_another_request_id_is_replaced(server: ServerClient, sent: str) -> None
 
 
 @pytest.mark.parametrize(
-    "path", ["/adminx", "/api", "/api/v1/", "/api/v1/journeys/x", "/api/v2/journeys/a/b/trigger", "/%00"]
+    "path", ["/adminx", "/api", "/api/v1/", "/api/v1/journeys", "/api/v2/journeys/a/b/trigger", "/%00"]
 )
 def test_an_unknown_address_is_a_404_in_json(server: ServerClient, path: str) -> None:
     refused(server.get(path), status=404, error="Not found")
 
 
 TRIGGER = "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"
+EXIT = "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}/exit"
 
 
 @each(
@@ -42,19 +43,18 @@ TRIGGER = "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"
     [
         ("/api/v1/journeys/w/j/trigger/", f" Is {TRIGGER} meant, without a slash at its end?"),
         ("/api/v1//journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
-        ("/api/v1/journeys/j/trigger", f" Is {TRIGGER} meant?"),
-        ("/api/v1/journeys/j/trigger/", f" Is {TRIGGER} meant, without a slash at its end?"),
+        ("/api/v1/journeys/enrollments/e/exit", f" Is {EXIT} meant?"),
+        ("/api/v1/journeys/enrollments/e/exit/", f" Is {EXIT} meant, without a slash at its end?"),
         ("/api/journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
         ("/api/v2/journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
         ("/journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
         ("/api/v1/api/v1/journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
-        ("/api/v1/journeys/w/jobs", " Is /api/v1/journeys/{workspaceId}/jobs/{jobId} meant?"),
+        ("/api/v1/journeys", " Is /api/v1/journeys/{workspaceId} meant?"),
         ("/api/v1/customers", " Is /api/v1/customers/{workspaceId} meant?"),
         ("/api/v1/sdk/bridge/action/", " Is /api/v1/sdk/bridge/action meant, without a slash at its end?"),
         ("/sdk/bridge/capture", " Is /api/v1/sdk/bridge/capture meant?"),
         ("/schema", " Is /api/v1/schema meant?"),
         ("/api/v1/journeys/w/j/start", ""),
-        ("/api/v1/journeys", ""),
         ("/wp-login.php", ""),
         ("/%00/%2e%2e/", ""),
         ("/a" * 4000, ""),
