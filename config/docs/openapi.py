@@ -55,7 +55,6 @@ SETTINGS = {
         {"name": "Journeys", "description": "For servers: trigger journeys and follow the results."},
         {"name": "Customers", "description": "For servers: customers, their events and journeys, and segment members."},
         {"name": "Definitions", "description": "For servers: journeys, segments, connections and variables as code."},
-        {"name": "Feed", "description": "For servers: what happens in a workspace, as a list to follow."},
         {"name": "Messages", "description": "For servers: what in-app messages may write."},
         {"name": "Feed", "description": "For servers: what happens in a workspace, in its order."},
         {"name": "Access", "description": "For servers: what a key may do, and who changed what."},
