@@ -42,6 +42,16 @@ _RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
         "journeys.view_webhookdelivery",
     ),
     Scope.STATS: ("journeys.view_journey",),
+    # The feed tells of all of these, and whom it happened to.
+    Scope.FEED: (
+        "customers.view_customer",
+        "journeys.view_trigger",
+        "journeys.view_enrollmentjob",
+        "journeys.view_enrollment",
+        "journeys.view_webhookdelivery",
+        "journeys.view_journey",
+        "bridge.view_message",
+    ),
     Scope.MESSAGES: _all_of("bridge", "message"),
     Scope.AUDIT: ("engage.view_auditentry",),
     Scope.DEFINITIONS: (
@@ -57,7 +67,7 @@ _RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
 
 def rights_of(scopes: Collection[str] | None) -> list[str]:
     """The permissions that a key with these scopes gives; None: with all."""
-    given = (rights for scope, rights in _RIGHTS_OF_SCOPE.items() if scopes is None or scope in scopes)
+    given = (_RIGHTS_OF_SCOPE[scope] for scope in Scope if scopes is None or scope in scopes)
     return list(dict.fromkeys(right for rights in given for right in rights))
 
 
