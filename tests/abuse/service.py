@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 
-from engage.models import Workspace
+from bridge.api.interactions import DELIVERY, MESSAGE
+from engage.models import App, Workspace
 from journeys.models import Connection, Enrollment, Variable
 from tests.abuse.calls import Call, good_calls
+from tests.bridge.in_app.deliveries import deliver
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
 
 
 class Service:
-    """Two people, a segment, a journey with somebody inside, a job that waits; a server's key, an app of one origin."""
+    """Two people, somebody anonymous with a message that is due, a segment, a journey with somebody inside, a job that
+    waits; a server's key, an app of one origin that believes who reads messages."""
 
     def __init__(self, workspace: Workspace, server: ServerClient) -> None:
         workspace.feed = True
@@ -30,7 +33,9 @@ class Service:
         queued = data(trigger(server, journey, {"external_id": "ada"}))
         self._server = server
         server.headers["If-Match"] = "*"
-        self._sdk = SdkClient(AppFactory.create(workspace=workspace, allowed_origins=["https://shop.example"]))
+        deliver(CustomerFactory.create(workspace=workspace, user_id="anon-7f3a"), id=DELIVERY, message_id=MESSAGE)
+        app = AppFactory.create(workspace=workspace, allowed_origins=["https://shop.example"], in_app=App.InApp.OPEN)
+        self._sdk = SdkClient(app)
         self.ids = {
             "workspaceId": workspace.id,
             "journeyId": journey.id,
