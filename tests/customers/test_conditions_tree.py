@@ -111,7 +111,8 @@ def test_the_place_leads_through_the_tree() -> None:
 def test_what_is_no_field_is_refused_with_those_that_are(field: str) -> None:
     assert refusal({"not": {"field": field, "op": "exists"}}) == (
         f"not.field is {field!r}, which is no field here; a field is "
-        "customer.<field>, api.payload.<key>, event.name, event.messageId, event.verified or event.properties.<key>."
+        "customer.<field>, api.payload.<key>, event.name, event.messageId, event.deliveryId, event.verified "
+        "or event.properties.<key>."
     )
 
 

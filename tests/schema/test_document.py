@@ -48,11 +48,12 @@ def responses(place: str, operation: dict[str, Any]) -> list[str]:
 
 
 def contents() -> Iterator[tuple[str, Any]]:
-    """Everything that is sent or answered, with its JSON pointer."""
+    """Everything that is sent or answered, with its JSON pointer; an answer may have no content."""
     for place, operation in operations():
         sent = [f"{place}/requestBody"] if "requestBody" in operation else []
         for part in [*sent, *responses(place, operation)]:
-            yield f"{part}/content/application~1json", at(f"{part}/content/application~1json")
+            for form, content in at(part).get("content", {}).items():
+                yield f"{part}/content/{escaped(form)}", content
 
 
 def plain(pointer: str) -> Any:
