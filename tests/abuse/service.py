@@ -33,7 +33,7 @@ class Service:
         queued = data(trigger(server, journey, {"external_id": "ada"}))
         self._server = server
         server.headers["If-Match"] = "*"
-        deliver(CustomerFactory.create(workspace=workspace, user_id="anon-7f3a"), id=DELIVERY, message_id=MESSAGE)
+        deliver(CustomerFactory.create(workspace=workspace, user_id="u-shown"), id=DELIVERY, message_id=MESSAGE)
         app = AppFactory.create(workspace=workspace, allowed_origins=["https://shop.example"], in_app=App.InApp.OPEN)
         self._sdk = SdkClient(app)
         self.ids = {
