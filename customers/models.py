@@ -79,15 +79,18 @@ class Customer(models.Model):
 
 
 class Alias(models.Model):
-    """A user id that leads to a customer who has been identified (merging.py).
+    """Identifiers that lead to another customer, into whom whoever had them was merged (merging.py).
 
-    Its id is that of the anonymous customer who was merged, so that this id leads on as well; a new one if there was
-    none. If a customer has the user id as their own, that comes first.
+    Its id is that of the customer who was merged, so that this id leads on as well; a new one if there was none. If a
+    customer has such an identifier as their own, that comes first.
     """
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
-    user_id = models.CharField(max_length=LONGEST["user_id"])
+    user_id = models.CharField(max_length=LONGEST["user_id"], null=True, blank=True)  # noqa: DJ001 (absent is not "")
+    external_id = models.CharField(max_length=LONGEST["external_id"], null=True, blank=True)  # noqa: DJ001
+    email = models.CharField(max_length=LONGEST["email"], null=True, blank=True)  # noqa: DJ001
+    phone = models.CharField(max_length=LONGEST["phone"], null=True, blank=True)  # noqa: DJ001
     claimed = models.BooleanField(
         default=True,
         db_default=True,
@@ -107,8 +110,17 @@ class Alias(models.Model):
                 name="alias_customer", field="customer", table="customers_customer", on_delete="CASCADE"
             ),
         ]
-        # Serves a customer's aliases, and erasing a customer.
-        indexes: ClassVar = [models.Index(fields=["workspace", "customer"], name="alias_by_customer")]
+        indexes: ClassVar = [
+            # Serves a customer's aliases, and erasing a customer.
+            models.Index(fields=["workspace", "customer"], name="alias_by_customer"),
+            # Serve looking up the others.
+            *(
+                models.Index(
+                    fields=["workspace", field], condition=Q(**{f"{field}__isnull": False}), name=f"alias_by_{field}"
+                )
+                for field in ("external_id", "email", "phone")
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.id

@@ -7,7 +7,7 @@ unknown, and nothing of it is kept. A server that writes an identifier lifts wha
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from django.utils.crypto import salted_hmac
 from psycopg.types.json import Jsonb
@@ -45,8 +45,11 @@ WITH erased AS (
         VALUES ('external_id', external_id), ('email', email), ('phone', phone), ('user_id', user_id)
     ) AS named (field, value)
     WHERE named.value IS NOT NULL
-    UNION SELECT workspace_id, 'user_id', user_id FROM customers_alias
-    WHERE workspace_id = {workspace_id} AND customer_id = {customer_id}
+    UNION SELECT workspace_id, named.field, named.value
+    FROM customers_alias alias CROSS JOIN LATERAL (
+        VALUES ('external_id', external_id), ('email', email), ('phone', phone), ('user_id', user_id)
+    ) AS named (field, value)
+    WHERE alias.workspace_id = {workspace_id} AND alias.customer_id = {customer_id} AND named.value IS NOT NULL
 ), left_behind AS (
     INSERT INTO customers_tombstone (id, workspace_id, digest)
     SELECT lpad(to_hex(extract(epoch FROM statement_timestamp())::bigint), 8, '0')
@@ -63,33 +66,18 @@ SELECT count(*) FROM erased
         external_ids="external_id",
     ),
 )
-# In the order of the digests, as they are written: whoever does either waits for the other at the first of them.
-_LIFT = Statement("""
-DELETE FROM customers_tombstone WHERE id IN (
-    SELECT lifted.id FROM unnest({digests}::text[]) AS sent (digest) CROSS JOIN LATERAL (
-        SELECT id FROM customers_tombstone WHERE workspace_id = {workspace_id} AND digest = sent.digest LIMIT 1
-    ) AS lifted ORDER BY sent.digest
-)
-""")
 
 
 def delete_and_leave_tombstone(*, workspace_id: str, customer_id: str) -> bool:
-    """Deletes the customer, in one statement. Whether there was one. Aliases are user ids, too."""
+    """Deletes the customer, in one statement. Whether there was one. Aliases are identifiers, too."""
     (erased,) = _ERASE.column(workspace_id=workspace_id, customer_id=customer_id, keys=Jsonb(_keys(workspace_id)))
     return bool(erased)
 
 
-def lift_tombstones(*, workspace_id: str, identifiers: Iterable[tuple[str, str]]) -> None:
-    """Forgets that whoever had one of these (model field and value) was erased: a server has written it."""
+def digests_of(*, workspace_id: str, identifiers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What would be left of somebody with one of these (model field and value), to its field."""
     keys = _keys(workspace_id)
-    if digests := sorted(_digest(keys[field], value) for field, value in identifiers):
-        _LIFT.execute(workspace_id=workspace_id, digests=digests)
-
-
-def digests_of(*, workspace_id: str, identifiers: Mapping[str, str]) -> dict[str, str]:
-    """What would be left of somebody with one of these (model field to value), to its field."""
-    keys = _keys(workspace_id)
-    return {_digest(keys[field], value): field for field, value in identifiers.items()}
+    return {_digest(keys[field], value): field for field, value in identifiers}
 
 
 def _digest(key: str, value: str) -> str:

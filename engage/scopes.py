@@ -15,6 +15,7 @@ class Scope(models.TextChoices):
     EVENTS = "events", "report events"
     CUSTOMERS_READ = "customers:read", "read customers and their attributes"
     CUSTOMERS_WRITE = "customers:write", "read, create and change customers"
+    CUSTOMERS_MERGE = "customers:merge", "merge two known customers, with customers:write"
     CUSTOMERS_ERASE = "customers:erase", "erase customers"
     CUSTOMERS_EXPORT = "customers:export", "export all that is stored of a customer"
     SEGMENTS = "segments", "change who is in a segment"

@@ -1,6 +1,6 @@
 """The calls about who somebody is: `identify` for pages, and the merge for servers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -10,7 +10,7 @@ from bridge.api.senders import OF_IDENTITY, IdempotencyKey, IdentityToken, Keyed
 from bridge.caps import TOO_MANY_NEW
 from bridge.people.identifying import identify as identify_person
 from bridge.people.identifying import proven_words
-from bridge.people.merging import CustomersMerged, MovedNumbers, TooLargeToMerge
+from bridge.people.merging import CustomersMerged, Lost, MovedNumbers, TooLargeToMerge
 from bridge.people.merging import merge_customers as merge
 from bridge.requests import BridgeCall
 from customers.api.bodies import USER_ID, Email, ExternalId, Phone, ReferenceBody, reference_to
@@ -22,16 +22,18 @@ from customers.identity.merging import never_merged
 from customers.tombstones import CustomerErased
 from engage.calls.asked import Asked, AskedBySdk
 from engage.calls.call import Answered, post
+from engage.calls.queries import BAD_DRY_RUN, DRY_RUN_MESSAGE, DryRun
 from engage.database.statement_limit import LargeWorkInProgress
 from engage.errors import InvalidRequest, MissingParameter
 from engage.json.fields import Text
-from engage.json.reading import AtLeastOne, read
+from engage.json.reading import AtLeastOne, Problem, read
 from engage.models import App
 from engage.schema.bodies import NOT_BLANK, at_least_one_of
-from engage.scopes import Scope
+from engage.scopes import Scope, require_scope
 
 _NOBODY = "At least one of external_id, email, phone must be present."
 _NO_ANONYMOUS = "anonymous needs a customerId or a userId."
+_NO_MERGED = "Send anonymous or customer: who is merged."
 _ONE_ALREADY = "The two were one customer already."
 
 
@@ -79,18 +81,44 @@ class MergeIntoPart(ReferenceBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergeBody:
-    """Two customers who are one person."""
+class MergeCustomerPart(ReferenceBody):
+    """A known customer who is merged. One identifier is needed; the first of those sent decides."""
 
-    anonymous: Annotated[MergeAnonymousPart, "The customer who is merged: `customerId` or `userId`."]
+
+@dataclass(frozen=True, kw_only=True)
+class MergeBody:
+    """Two customers who are one person. Send either `anonymous` or `customer`."""
+
+    one_of: ClassVar = AtLeastOne(("anonymous", "customer"), _NO_MERGED)
+    rules: ClassVar = {
+        "not": {
+            "properties": {"anonymous": {"type": "object"}, "customer": {"type": "object"}},
+            "required": ["anonymous", "customer"],
+        }
+    }
+
+    anonymous: Annotated[
+        MergeAnonymousPart | None, "The customer who is merged, if they have a userId alone: `customerId` or `userId`."
+    ] = None
+    customer: Annotated[
+        MergeCustomerPart | None,
+        "The customer who is merged, whatever identifiers they have: `customerId`, `external_id`, `email`, `phone` or "
+        "`userId`.",
+    ] = None
     into: Annotated[
         MergeIntoPart, "The customer who remains: `customerId`, `external_id`, `email`, `phone` or `userId`."
     ]
 
+    def problems(self) -> Iterator[Problem]:
+        if self.anonymous and self.customer:
+            yield Problem("customer", "cannot be sent together with anonymous.")
+
     def pair(self) -> tuple[Reference, Reference]:
         """Who is merged, and into whom. Raises MissingParameter or InvalidRequest, which say in which part."""
-        anonymous = _read("anonymous", self.anonymous.reference, nobody=_NO_ANONYMOUS)
-        return anonymous, _read("into", self.into.reference)
+        if self.customer:
+            return _read("customer", self.customer.reference), _read("into", self.into.reference)
+        anonymous = self.anonymous or MergeAnonymousPart()
+        return _read("anonymous", anonymous.reference, nobody=_NO_ANONYMOUS), _read("into", self.into.reference)
 
 
 def _read(part: str, reference: Callable[[], Reference], *, nobody: str | None = None) -> Reference:
@@ -164,6 +192,15 @@ def identify(asked: AskedBySdk[IdentifyBody, None]) -> Identified:
 
 
 _MOVED = MovedNumbers(events=3, interactions=4, attributes=1, jobs=1, enrollments=1)
+_MERGED = CustomersMerged(customer_id=ADA, merged=True, moved=_MOVED, aliases=["userId"])
+_TWO_MERGED = CustomersMerged(
+    customer_id=ADA,
+    merged=True,
+    moved=_MOVED,
+    identifiers=["phone"],
+    aliases=["external_id", "email"],
+    lost=Lost(attributes=["plan"]),
+)
 
 
 @post(
@@ -173,14 +210,20 @@ _MOVED = MovedNumbers(events=3, interactions=4, attributes=1, jobs=1, enrollment
     tag="Customers",
     says="Customers merged.",
     answer="The two are one customer.",
-    requests={"By user id and external id": {"anonymous": {"userId": "anon-7f3a"}, "into": {"external_id": "ada"}}},
+    requests={
+        "By user id and external id": {"anonymous": {"userId": "anon-7f3a"}, "into": {"external_id": "ada"}},
+        "Two known people": {"customer": {"external_id": "ada-2"}, "into": {"external_id": "ada"}},
+    },
     examples={
-        "Merged": CustomersMerged(customer_id=ADA, merged=True, moved=_MOVED),
+        "Merged": _MERGED,
+        "Two known people": _TWO_MERGED,
+        "Dry run": Answered(data=_TWO_MERGED, says=DRY_RUN_MESSAGE),
         "One already": Answered(data=CustomersMerged(customer_id=ADA, merged=False), says=_ONE_ALREADY),
     },
     refuses=[
-        MissingParameter(_NO_ANONYMOUS),
+        MissingParameter(_NO_MERGED),
         InvalidRequest("into.email must be an e-mail address."),
+        BAD_DRY_RUN,
         CustomerNotFound(named="into.external_id", advice="Create them with putCustomer."),
         never_merged("userId belongs to a customer who has other identifiers."),
         CustomerErased(),
@@ -188,14 +231,28 @@ _MOVED = MovedNumbers(events=3, interactions=4, attributes=1, jobs=1, enrollment
         TooManyAtOnce(),
     ],
 )
-def merge_customers(asked: Asked[MergeBody, None]) -> Answered[CustomersMerged]:
-    """Merge an anonymous customer into a known one
+def merge_customers(asked: Asked[MergeBody, DryRun]) -> Answered[CustomersMerged]:
+    """Merge a customer into a known one
 
     Merges the anonymous customer (one who has a `userId` and no other identifier) into the other one, as `identify`
     does for a page, and tells how much was moved. From then on the anonymous `userId` and `customerId` lead to the
-    other one, and job ids stay as they are. The other customer must exist. Two customers who have other identifiers are
-    never merged. A call that is repeated changes nothing.
+    other one, and job ids stay as they are. The other customer must exist. A call that is repeated changes nothing.
+
+    With `customer` in place of `anonymous`, two known people become one; a key with scopes also needs
+    `customers:merge`. Identifiers that the other one lacks become theirs. The rest lead to them as aliases, and a PUT
+    that names nothing else reaches them. Of attributes that both have, those of the customer who remains stay.
+    This cannot be undone: `dryRun=true` tells what would be moved and what would be lost, and changes nothing.
     """
+    if asked.body.customer:
+        require_scope(asked.key.scopes, Scope.CUSTOMERS_MERGE)
     anonymous, into = asked.body.pair()
-    merged = merge(workspace_id=asked.workspace_id, anonymous=anonymous, into=into)
+    merged = merge(
+        workspace_id=asked.workspace_id,
+        anonymous=anonymous,
+        into=into,
+        are_known=asked.body.customer is not None,
+        dry_run=asked.query.dry_run,
+    )
+    if asked.query.dry_run:
+        return Answered(data=merged, says=DRY_RUN_MESSAGE)
     return Answered(data=merged, says=None if merged.merged else _ONE_ALREADY)

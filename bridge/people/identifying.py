@@ -11,7 +11,7 @@ from bridge.people.merging import TooLargeToMerge, move_all
 from bridge.requests import BridgeCall
 from customers.identity.identifying import Said, identify_person
 from customers.identity.locks import undisturbed
-from customers.identity.merging import Person
+from customers.identity.merging import Person, alias_of
 from customers.personal import is_large
 from customers.watching import looking_once
 from engage.audit.acting import Actor
@@ -62,4 +62,5 @@ def _merge(person: Person, app: App, said: Said) -> None:
     if is_large(workspace_id=app.workspace_id, customer_id=person.anonymous.id):
         raise TooLargeToMerge
     by_page = Actor(kind=ActorKind.STRANGER, id=app.id)  # whoever calls with it
-    move_all(anonymous=person.anonymous, into=person.customer, claimed_alias=not said.proves("user_id"), by=by_page)
+    handover = alias_of(person.anonymous, claimed=not said.proves("user_id"))
+    move_all(anonymous=person.anonymous, into=person.customer, handover=handover, by=by_page)

@@ -1,11 +1,15 @@
 """Merging two customers: what each app keeps of the anonymous one becomes the other one's."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from django.db import transaction
+
+from customers.identifier_rules import SPELLINGS
 from customers.identity.locks import undisturbed
 from customers.identity.lookup import Reference
-from customers.identity.merging import Person, merge_profile, pair_to_merge
+from customers.identity.merging import Handover, alias_of, hand_over, merge_profile, pair_to_merge, people_to_merge
 from customers.models import Customer
 from customers.personal import time_for_all_of
 from engage.audit.acting import Actor
@@ -31,7 +35,7 @@ class TooLargeToMerge(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class MovedNumbers:
-    """How much of the anonymous customer has become the other one's."""
+    """How much of the customer who was merged has become the other one's."""
 
     events: int = 0
     interactions: int = 0
@@ -48,35 +52,57 @@ class MovedNumbers:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lost:
+    """What of the customer who was merged is nobody's any more."""
+
+    attributes: Annotated[
+        Sequence[str], "Names of attributes of which the other one has another value, or no room."
+    ] = ()
+    identifiers: Annotated[
+        Sequence[str], "Names of identifiers of either that only a message had claimed: no server stands by them."
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class CustomersMerged:
     """The result of a merge."""
 
     customer_id: Annotated[ObjectId, "The id of the customer who remains."]
     merged: Annotated[bool, "False if the two were one customer already."]
     moved: MovedNumbers = MovedNumbers()
+    identifiers: Annotated[Sequence[str], "Names of the identifiers that the other one lacked and has now."] = ()
+    aliases: Annotated[Sequence[str], "Names of the identifiers that lead to the other one, who has others."] = ()
+    lost: Lost = Lost()
 
 
-def move_all(
-    *, anonymous: Customer, into: Customer, claimed_alias: bool = False, by: Actor | None = None
-) -> MovedNumbers:
-    """Merges the anonymous customer into the other one, in the transaction that has locked both, and audits that.
-
-    `claimed_alias`: only a page has said that the user id leads to them.
-    """
+def move_all(*, anonymous: Customer, into: Customer, handover: Handover, by: Actor | None = None) -> CustomersMerged:
+    """Merges the first customer into the other one, in the transaction that has locked both, and audits that."""
     record(_deed(anonymous, into), by=by)
     ids = {"workspace_id": into.workspace_id, "anonymous": anonymous.id, "into": into.id}
     journeys = merge_journeys(**ids)
     interactions = _MOVE_INTERACTIONS.execute(**ids)
-    profile = merge_profile(anonymous=anonymous, into=into, claimed_alias=claimed_alias)
-    return MovedNumbers(
+    profile = merge_profile(anonymous=anonymous, into=into, handover=handover)
+    moved = MovedNumbers(
         events=profile.events,
         interactions=interactions,
-        attributes=profile.attributes,
+        attributes=len(profile.attributes),
         segments=profile.segments,
         jobs=journeys.jobs,
         jobs_cancelled=journeys.cancelled,
         enrollments=journeys.enrollments,
         enrollments_exited=journeys.exited,
+    )
+    given, aliases, lost = (
+        [SPELLINGS[name] for name in SPELLINGS if name in names]
+        for names in (handover.given, handover.aliases, handover.lost)
+    )
+    return CustomersMerged(
+        customer_id=into.id,
+        merged=True,
+        moved=moved,
+        identifiers=given,
+        aliases=aliases,
+        lost=Lost(attributes=profile.lost, identifiers=lost),
     )
 
 
@@ -90,19 +116,40 @@ def _deed(anonymous: Customer, into: Customer) -> Change:
     )
 
 
-def merge_customers(*, workspace_id: str, anonymous: Reference, into: Reference) -> CustomersMerged:
+def merge_customers(
+    *, workspace_id: str, anonymous: Reference, into: Reference, are_known: bool = False, dry_run: bool = False
+) -> CustomersMerged:
     """Makes one customer of the two, if they are not one already.
 
-    Raises CustomerNotFound, IdentifierConflict, CustomerErased, LargeWorkInProgress and TooManyAtOnce;
-    nothing is then written.
+    `are_known`: both may have any identifiers; else the first one has to be anonymous. A dry run is taken back.
+    Raises CustomerNotFound, IdentifierConflict, CustomerErased, LargeWorkInProgress and TooManyAtOnce; nothing is then
+    written.
     """
 
     def merge() -> CustomersMerged:
-        pair: Person = pair_to_merge(workspace_id=workspace_id, anonymous=anonymous, into=into)
-        if pair.anonymous is None:
-            return CustomersMerged(customer_id=pair.customer.id, merged=False)
-        with time_for_all_of(workspace_id=workspace_id, customer_id=pair.anonymous.id):
-            moved = move_all(anonymous=pair.anonymous, into=pair.customer)
-            return CustomersMerged(customer_id=pair.customer.id, merged=True, moved=moved)
+        former, known, handover = pair(workspace_id, anonymous, into)
+        if former is None:
+            merged = CustomersMerged(customer_id=known.id, merged=False)
+        else:
+            with time_for_all_of(workspace_id=workspace_id, customer_id=former.id):
+                merged = move_all(anonymous=former, into=known, handover=handover)
+        if dry_run:
+            transaction.set_rollback(True)
+        return merged
 
+    pair = _known_pair if are_known else _anonymous_pair
     return undisturbed(merge)
+
+
+_Pair = tuple[Customer | None, Customer, Handover]
+
+
+def _anonymous_pair(workspace_id: str, anonymous: Reference, into: Reference) -> _Pair:
+    person = pair_to_merge(workspace_id=workspace_id, anonymous=anonymous, into=into)
+    return person.anonymous, person.customer, alias_of(person.anonymous)
+
+
+def _known_pair(workspace_id: str, customer: Reference, into: Reference) -> _Pair:
+    former, known = people_to_merge(workspace_id=workspace_id, customer=customer, into=into)
+    handover = hand_over(former, known, named=customer.field, into_named=into.field)
+    return (None if former.id == known.id else former), known, handover

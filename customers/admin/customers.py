@@ -10,6 +10,7 @@ from unfold.decorators import display
 
 from customers.admin.search import by_part, exactly
 from customers.erasure import erase_customer
+from customers.identifier_rules import SPELLINGS
 from customers.identity.lookup import CustomerNotFound
 from customers.models import Customer
 from engage.admin.parts.filters import TimesFilter
@@ -48,9 +49,9 @@ class CustomerAdmin(ReadOnlyAdmin):
 
     @display(description="aliases")
     def aliases(self, customer: Customer) -> str:
-        """The user ids that lead here beside the customer's own."""
-        known = customer.aliases.order_by("created_at").values_list("user_id", flat=True)
-        return ", ".join(known[:_MOST_ALIASES]) or "-"
+        """The identifiers that lead here beside the customer's own."""
+        known = customer.aliases.order_by("created_at").values_list(*SPELLINGS)[:_MOST_ALIASES]
+        return ", ".join(name for names in known for name in names if name) or "-"
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:

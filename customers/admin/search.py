@@ -60,6 +60,9 @@ def _exactly(text: str, request: HttpRequest) -> list[Customer]:
         Q(phone=stored_phone(text)),
         Q(user_id=one_spelling(text)),
         Q(aliases__user_id=one_spelling(text)),
+        Q(aliases__external_id=one_spelling(text)),
+        Q(aliases__email=comparable_email(text)),
+        Q(aliases__phone=stored_phone(text)),
     )
     found = by_id.union(*(everywhere.filter(way).only("pk", "workspace_id") for way in ways))
     return list(found[:MOST_FOUND])

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from customers.identity.locks import lock_having_any, undisturbed
+from customers.identity.locks import lock_customers_named, undisturbed
+from customers.identity.lookup import Reference
 from customers.models import Segment, SegmentMembership
 from engage.database.object_ids import row_with_id
 from engage.database.sql import Statement
@@ -77,9 +78,9 @@ def _lock_segment(workspace_id: str, segment_id: str) -> None:
 
 def _locked_customers(workspace_id: str, external_ids: Sequence[str]) -> dict[str, str]:
     """External id to customer id. Locks the rows in id order, as everywhere, so none is erased before it is in."""
-    wanted = {"external_id": set(external_ids)}
-    known = lock_having_any(workspace_id=workspace_id, identifiers=wanted, columns="id, external_id")
-    return {str(customer.external_id): customer.id for customer in known}
+    wanted = [Reference("external_id", external_id) for external_id in external_ids]
+    known = lock_customers_named(workspace_id=workspace_id, references=wanted)
+    return {reference.value: customer_id for reference, customer_id in known.items()}
 
 
 def _put_in(workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:

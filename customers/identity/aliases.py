@@ -1,38 +1,45 @@
-"""Aliases: user ids, and ids of customers who were merged, that lead to another customer.
+"""Aliases: identifiers and ids of customers who were merged, that lead to another customer.
 
-A customer's own user id comes first, so nobody asks here before they have looked there.
+A customer's own identifier comes first, so nobody asks here before they have looked there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from customers.identifier_rules import SPELLINGS
 from customers.models import Alias, Customer
 from customers.tombstones import CustomerErased, digests_of
 from engage.database.object_ids import is_object_id, new_object_id
 from engage.database.sql import Statement
 
-_LEADS_TO = Statement("""
-SELECT (
-           SELECT customer_id FROM customers_alias
-           WHERE workspace_id = {workspace_id} AND user_id = {user_id} AND NOT (claimed AND {is_proven})
+_LEADS_TO = Statement(
+    """
+SELECT coalesce(
+           ({known} AND user_id = {user_id} AND NOT (claimed AND {is_proven})),
+           ({known} AND external_id = {external_id} LIMIT 1),
+           ({known} AND email = {email} LIMIT 1),
+           ({known} AND phone = {phone} LIMIT 1)
        ),
        ARRAY(
            SELECT sent.digest FROM unnest({digests}::text[]) AS sent (digest) CROSS JOIN LATERAL (
                SELECT FROM customers_tombstone WHERE workspace_id = {workspace_id} AND digest = sent.digest LIMIT 1
            ) AS erased
        )
-""")
+""",
+    known="SELECT customer_id FROM customers_alias WHERE workspace_id = {workspace_id}",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Behind:
-    """Of identifiers that no customer has: to whom the user id leads, and which were somebody's who is erased."""
+    """Of identifiers that no customer has: to whom the first alias leads, and which were somebody's who is erased."""
 
     alias_of: str | None
     erased: frozenset[str]
 
     def customer_id(self) -> str | None:
-        """The id of the customer to whom the user id leads. Raises CustomerErased if nobody may be made instead."""
+        """The id of the customer to whom an alias leads. Raises CustomerErased if nobody may be made instead."""
         if "user_id" in self.erased:
             raise CustomerErased
         if self.alias_of is None and "external_id" in self.erased:
@@ -45,10 +52,10 @@ def behind(*, workspace_id: str, identifiers: Mapping[str, str], is_proven: bool
 
     What is proven is of nobody erased, and no alias that only a page has made.
     """
-    digests = {} if is_proven else digests_of(workspace_id=workspace_id, identifiers=identifiers)
+    digests = {} if is_proven else digests_of(workspace_id=workspace_id, identifiers=identifiers.items())
     ((customer_id, erased),) = _LEADS_TO.rows(
         workspace_id=workspace_id,
-        user_id=identifiers.get("user_id"),
+        **{field: identifiers.get(field) for field in SPELLINGS},
         is_proven=is_proven,
         digests=list(digests),
     )
@@ -60,30 +67,69 @@ def behind(*, workspace_id: str, identifiers: Mapping[str, str], is_proven: bool
 NOTHING_LEFT = Behind(alias_of=None, erased=frozenset())
 
 _LEAVE = Statement("""
-INSERT INTO customers_alias (id, workspace_id, user_id, customer_id, claimed)
-VALUES ({alias_id}, {workspace_id}, {user_id}, {customer_id}, {claimed})
+INSERT INTO customers_alias (id, workspace_id, user_id, external_id, email, phone, customer_id, claimed)
+VALUES ({alias_id}, {workspace_id}, {user_id}, {external_id}, {email}, {phone}, {customer_id}, {claimed})
 ON CONFLICT (workspace_id, user_id)
 DO UPDATE SET id = excluded.id, customer_id = excluded.customer_id, claimed = excluded.claimed
+WHERE num_nulls(customers_alias.external_id, customers_alias.email, customers_alias.phone) = 3
 """)
 
 
-def leave_alias(customer: Customer, *, user_id: str, claimed: bool, alias_id: str | None = None) -> None:
-    """From now on the user id leads to the customer. `alias_id`: so does the id of this customer, who was merged.
+def leave_alias(customer: Customer, *, claimed: bool, alias_id: str | None = None, **names: str) -> None:
+    """From now on these identifiers lead to the customer. `alias_id`: so does the id of this customer, who was merged.
 
     `claimed`: only a page has said so.
     """
-    _LEAVE.execute(
-        alias_id=alias_id or new_object_id(),
-        workspace_id=customer.workspace_id,
-        user_id=user_id,
-        customer_id=customer.id,
-        claimed=claimed,
+    values: dict[str, str | None] = {"workspace_id": customer.workspace_id, **dict.fromkeys(SPELLINGS), **names}
+    leave = partial(_LEAVE.execute, **values, customer_id=customer.id, claimed=claimed)
+    if names.keys() == {"user_id"} and leave(alias_id=alias_id or new_object_id()):
+        return
+    for field, value in names.items():  # the id of whoever was merged before leads on to where they led
+        Alias.objects.filter(workspace_id=customer.workspace_id, **{field: value}).update(**{field: None})
+    leave(alias_id=alias_id or new_object_id())
+
+
+# In the order of the digests, as they are written: whoever does either waits for the other at the first of them.
+_WRITTEN = Statement(
+    """
+WITH lifted AS (
+    DELETE FROM customers_tombstone WHERE id IN (
+        SELECT erased.id FROM unnest({digests}::text[]) AS sent (digest) CROSS JOIN LATERAL (
+            SELECT id FROM customers_tombstone WHERE workspace_id = {workspace_id} AND digest = sent.digest LIMIT 1
+        ) AS erased ORDER BY sent.digest
     )
+)
+SELECT EXISTS (
+    SELECT FROM unnest({fields}::text[], {values}::text[]) AS alone (field, value) CROSS JOIN LATERAL (
+        {known} AND user_id = CASE field WHEN 'user_id' THEN value END
+        UNION ALL {known} AND external_id = CASE field WHEN 'external_id' THEN value END
+        UNION ALL {known} AND email = CASE field WHEN 'email' THEN value END
+        UNION ALL {known} AND phone = CASE field WHEN 'phone' THEN value END
+    ) AS led
+)
+""",
+    known="SELECT FROM customers_alias WHERE workspace_id = {workspace_id} AND NOT claimed",
+)
 
 
-def merged_into(*, workspace_id: str, customer_id: str) -> str | None:
-    """The id of the customer into whom the one with this id was merged; None if they were not."""
-    if not is_object_id(customer_id):
+def written_by_servers(
+    *, workspace_id: str, names: Iterable[tuple[str, str]], alone: Sequence[tuple[str, str]]
+) -> bool:
+    """Forgets that whoever had one of these (model field and value) was erased: a server has written it.
+
+    Whether one of those that new customers have `alone` is an alias, which a server has made meanwhile.
+    """
+    digests = sorted(digests_of(workspace_id=workspace_id, identifiers=names))
+    if not digests:
+        return False
+    fields, values = ([name[part] for name in alone] for part in (0, 1))
+    (led,) = _WRITTEN.column(workspace_id=workspace_id, digests=digests, fields=fields, values=values)
+    return bool(led)
+
+
+def led_to(*, workspace_id: str, field: str, value: str) -> str | None:
+    """The id of the customer to whom this identifier or id leads, which no customer has; None if it is no alias."""
+    if field == "id" and not is_object_id(value):
         return None
-    merged = Alias.objects.filter(workspace_id=workspace_id, id=customer_id)
-    return merged.values_list("customer_id", flat=True).first()
+    aliases = Alias.objects.filter(workspace_id=workspace_id, **{field: value})
+    return aliases.values_list("customer_id", flat=True).first()

@@ -105,8 +105,8 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers, is_prov
        commit, and then inserts nothing.
     3. Look again. The customer found is ours or the other call's; if the latter is gone by then, start over.
 
-    A user id that nobody has may be an alias. One that has become an alias meanwhile makes no customer: whoever makes
-    it one inserts a customer of this user id before, so the insert here waits, and the look at the aliases sees it.
+    An identifier that nobody has may be an alias. One that has become an alias meanwhile makes no customer: whoever
+    makes it one holds a customer who has it before, so the insert here waits, and the look at the aliases sees it.
     """
     while True:
         if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
@@ -164,18 +164,18 @@ _READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id", "clai
 def _lock_best_match(
     *, workspace_id: str, known_by: Identifiers, unless_alias: bool = False, is_proven: bool = False
 ) -> Customer | None:
-    """`unless_alias`: finds nobody if the user id is an alias."""
+    """`unless_alias`: finds nobody if one of the identifiers is an alias."""
     query = best_match_query(workspace_id=workspace_id, known_by=known_by, columns=_READ)
-    if unless_alias and known_by.user_id is not None:
+    for field, value in known_by.present().items() if unless_alias else ():
         query = _UNLESS_ALIAS.filled(
-            match=query, workspace_id=workspace_id, user_id=known_by.user_id, is_proven=is_proven
+            match=query, workspace_id=workspace_id, field=Fragment(field), value=value, is_proven=is_proven
         )
     return _locked(query)
 
 
 _UNLESS_ALIAS = Template("""{match} AND NOT EXISTS (
     SELECT FROM customers_alias alias
-    WHERE alias.workspace_id = {workspace_id} AND alias.user_id = {user_id} AND NOT (alias.claimed AND {is_proven})
+    WHERE alias.workspace_id = {workspace_id} AND alias.{field} = {value} AND NOT (alias.claimed AND {is_proven})
 )""")
 _BY_ID = Template(
     "SELECT {columns} FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {customer_id}",

@@ -69,7 +69,7 @@ def identify_person(said: Said) -> Identified:
     known = _known(said, names)
     free = {name: value for name, value in said.identifiers.items() if (name, value) not in names}
     left = _left_behind(said, free)
-    if holder is None and left.alias_of is not None:  # another call was first
+    if left.alias_of is not None:  # another call was first
         return identify_person(said)
     had = _held(holder, said) if holder else set()
     if known is None:

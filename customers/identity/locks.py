@@ -108,10 +108,9 @@ def _settled(found: Any) -> Customer:
     return customer
 
 
-# What is found, where and by which column, for identifiers that more than customers have.
+# Where an identifier is looked up.
 _OWN = "SELECT id, NULL::jsonb AS alias FROM customers_customer customer"
 _ALIAS = "SELECT customer_id AS id, to_jsonb(alias) AS alias FROM customers_alias alias"
-_WHERE_TO_LOOK = {"id": [_OWN, _ALIAS], "user_id": [_OWN, _ALIAS]}
 
 
 def _named(workspace_id: str, identifiers: Mapping[str, Collection[str]]) -> Fragment:
@@ -131,7 +130,7 @@ def _named(workspace_id: str, identifiers: Mapping[str, Collection[str]]) -> Fra
             Fragment(field),
         )
         for field, values in identifiers.items()
-        for found in _WHERE_TO_LOOK.get(field, [_OWN])
+        for found in (_OWN, _ALIAS)
     ]
     return compose(" UNION ALL ".join("{}" for _ in each), *each)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from customers.identifier_rules import SPELLINGS
-from customers.identity.aliases import merged_into
+from customers.identity.aliases import led_to
 from customers.models import Customer
 from engage.database.object_ids import row_with_id
 from engage.errors import Refusal
@@ -32,7 +32,7 @@ def customer_by_id(*, workspace_id: str, customer_id: str) -> Customer:
     """
     own = Customer.objects.filter(workspace_id=workspace_id)
     found = row_with_id(own, customer_id)
-    if found is None and (into := merged_into(workspace_id=workspace_id, customer_id=customer_id)):
+    if found is None and (into := led_to(workspace_id=workspace_id, field="id", value=customer_id)):
         found = own.filter(id=into).first()
     if found is None:
         raise CustomerNotFound(named=IDENTIFIER_NAMES["id"])
@@ -56,8 +56,9 @@ def customer_named(*, workspace_id: str, reference: Reference) -> Customer:
     """The customer with this identifier. Raises CustomerNotFound, which names it without its value."""
     own = Customer.objects.filter(workspace_id=workspace_id)
     found = own.filter(**{reference.field: reference.value}).first()
-    if found is None and reference.field == "user_id":
-        found = own.filter(aliases__user_id=reference.value, aliases__workspace_id=workspace_id).first()
+    if found is None:
+        alias = {f"aliases__{reference.field}": reference.value, "aliases__workspace_id": workspace_id}
+        found = own.filter(**alias).first()
     if found is None:
         raise CustomerNotFound(named=reference.name)
     return found
@@ -65,7 +66,8 @@ def customer_named(*, workspace_id: str, reference: Reference) -> Customer:
 
 def names_of(customer: Customer) -> dict[tuple[str, str], bool]:
     """Each identifier (model field and value) by which a customer was locked (locks.py); whether it is their own."""
-    aliases = {(field, alias[field]): False for alias in _led_here(customer) for field in ("id", "user_id")}
+    led_here = ((field, alias[field]) for alias in _led_here(customer) for field in IDENTIFIER_NAMES)
+    aliases = {(field, value): False for field, value in led_here if value}
     own = {(field, value): True for field in IDENTIFIER_NAMES if (value := getattr(customer, field))}
     return aliases | own
 

@@ -1,12 +1,13 @@
-"""Merging an anonymous customer into the person who they turned out to be.
+"""Merging a customer into another one: an anonymous one into the person who they turned out to be, or two known ones.
 
 An anonymous customer has a user id and no other identifier; for what pages say (identifying.py), not even that may be
-confirmed. Two customers with other identifiers are never merged.
+confirmed. Two customers with other identifiers are merged by a server alone, which names both as known.
 
 1. All customers who have one of the identifiers are locked in the order of their ids, for update: nothing new can refer
    to one who is about to be deleted.
-2. What the anonymous customer has becomes the other one's, and the anonymous row is deleted. The user id becomes an
-   alias. Other apps move what is theirs before that (bridge/people/merging.py says in which order).
+2. What the first has becomes the other one's, and their row is deleted. The user id of an anonymous one becomes an
+   alias; of a known one's identifiers (`hand_over`) those that the other one lacks become theirs, and the rest aliases.
+   Other apps move what is theirs before that (bridge/people/merging.py says in which order).
 
 If somebody else changes these customers meanwhile, the locks or a unique index say so, and the whole is done again
 (`undisturbed` in locks.py).
@@ -14,12 +15,13 @@ If somebody else changes these customers meanwhile, the locks or a unique index 
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from customers.attribute_rules import MAX_ATTRIBUTES_BYTES, MAX_CLAIMED_BYTES
+from customers.identifier_rules import SPELLINGS
 from customers.identity.aliases import behind, leave_alias
-from customers.identity.claims import is_anonymous
+from customers.identity.claims import dropped_claims, gives_way, is_anonymous
 from customers.identity.identifiers import write_identifiers
 from customers.identity.locks import lock_having_any
 from customers.identity.lookup import CustomerNotFound, Reference, claimed_aliases_of, names_of
@@ -27,11 +29,13 @@ from customers.identity.roster import IdentifierConflict
 from customers.models import Customer
 from customers.watching import let_look_at, watch
 from engage.database.sql import Statement
-from engage.json.compact import json_bytes
+from engage.json.compact import json_bytes, same_json
 
 
 def never_merged(why: str) -> IdentifierConflict:
-    return IdentifierConflict(f"{why} Two customers who have other identifiers than a userId are never merged.")
+    return IdentifierConflict(
+        f"{why} Two customers who have other identifiers than a userId are merged by servers alone."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +51,33 @@ class Person:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Handover:
+    """What becomes of the identifiers (model field to value) of a customer who is merged into another one.
+
+    `given` become the other one's own, instead of those that are `dropped`; `aliases` lead to them, and so do the user
+    ids `of_pages`, until a server says otherwise. `lost` are the fields of those that lead to nobody any more.
+    """
+
+    given: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str]
+    of_pages: Sequence[str] = ()
+    claimed: bool = False
+    kept_claims: Sequence[str] | None = None
+    dropped: Sequence[str] = ()
+    lost: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class MovedProfile:
-    """How many events, memberships in segments, and attributes have become those of the known customer."""
+    """How many events and memberships in segments have become those of the other customer.
+
+    `attributes` are the names of those that have, and `lost` of those that have not.
+    """
 
     events: int
     segments: int
-    attributes: int
+    attributes: Sequence[str]
+    lost: Sequence[str]
 
 
 def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -> Person:
@@ -81,14 +106,60 @@ def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -
     return pair_to_merge(workspace_id=workspace_id, anonymous=anonymous, into=into)
 
 
+def people_to_merge(*, workspace_id: str, customer: Reference, into: Reference) -> tuple[Customer, Customer]:
+    """Who is merged and into whom, as a server names two known people; one and the same if they are one already.
+
+    A claim beside what is confirmed names nobody. Must run in `undisturbed`. Raises CustomerNotFound.
+    """
+    both = {"customer": customer, "into": into}
+    names = locked_names(workspace_id, [(one.field, one.value) for one in both.values()])
+    found: list[Customer] = []
+    for part, reference in both.items():
+        known = names.get((reference.field, reference.value))
+        if known is None or (getattr(known, reference.field) and gives_way(known, reference.field)):
+            raise CustomerNotFound(named=f"{part}.{reference.name}")
+        found.append(known)
+    return found[0], found[1]
+
+
+def alias_of(anonymous: Customer | None, *, claimed: bool = False) -> Handover:
+    """The user id of an anonymous customer becomes an alias. `claimed`: only a page has said so."""
+    aliases = {"user_id": str(anonymous.user_id)} if anonymous else {}
+    return Handover(aliases=aliases, claimed=claimed)
+
+
+def hand_over(customer: Customer, into: Customer, *, named: str, into_named: str) -> Handover:
+    """What becomes of the identifiers of a known customer who is merged into another one.
+
+    Those by which a server has named them (fields) are confirmed by that. Other claims are not handed on, but for a
+    user id, which goes on leading a page to the person.
+    """
+    theirs = {name: value for name in SPELLINGS if (value := getattr(customer, name))}
+    claims = {*customer.claimed_identifiers} - {named}
+    known = {name: value for name, value in theirs.items() if name not in claims}
+    open_claims = {*into.claimed_identifiers} - {into_named}
+    given = {name: value for name, value in known.items() if name in open_claims or not getattr(into, name)}
+    firm = [*given, *([into_named] if into_named in into.claimed_identifiers else [])]
+    dropped = [name for name in dropped_claims(into, named=firm) if name not in given]
+    replaced = into.user_id if "user_id" in given else None
+    return Handover(
+        given=given,
+        aliases={name: value for name, value in known.items() if name not in given},
+        of_pages=[one for one in (theirs.get("user_id") if "user_id" in claims else None, replaced) if one],
+        kept_claims=[name for name in into.claimed_identifiers if name in open_claims - {*given, *dropped}],
+        dropped=dropped,
+        lost=[name for name in SPELLINGS if name != "user_id" and (name in claims & theirs.keys() or name in dropped)],
+    )
+
+
 Names = Mapping[tuple[str, str], Customer]
 
 
 def locked_names(workspace_id: str, named: Iterable[tuple[str, str]]) -> Names:
     """The customers who have one of these, by field and value; one's own identifier comes before an alias."""
     values: dict[str, set[str]] = {}
-    for field, value in named:
-        values.setdefault(field, set()).add(value)
+    for name, value in named:
+        values.setdefault(name, set()).add(value)
     people = lock_having_any(workspace_id=workspace_id, identifiers=values, for_update=True)
     names = [(name, own, customer) for customer in people for name, own in names_of(customer).items()]
     return {name: customer for name, _, customer in sorted(names, key=lambda one: one[1])}
@@ -156,32 +227,54 @@ WHERE id = {into}
 _LEAD_ON = Statement("""
 UPDATE customers_alias SET customer_id = {into} WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
 """)
+_NAME_NOTHING = Statement("UPDATE customers_customer SET external_id = NULL WHERE id = {anonymous}")
 _DELETE = Statement("DELETE FROM customers_customer WHERE id = {anonymous}")
 
 
-def merge_profile(*, anonymous: Customer, into: Customer, claimed_alias: bool) -> MovedProfile:
-    """Makes what the anonymous customer has the other one's, who keeps what they have; the anonymous row is deleted.
+def merge_profile(*, anonymous: Customer, into: Customer, handover: Handover) -> MovedProfile:
+    """Makes what the first customer has the other one's, who keeps what they have; the first one's row is deleted.
 
-    The rows are locked, and nothing of other apps refers to the anonymous one any more. Attributes for which the
-    profile has no room left are lost.
+    The rows are locked, and nothing of other apps refers to the first one any more. Attributes for which the profile
+    has no room left are lost.
     """
     whose: dict[str, Any] = {"workspace_id": into.workspace_id, "anonymous": anonymous.id, "into": into.id}
     taken = _room_for(anonymous, into)
     claimed = [name for name in taken if name in anonymous.claimed_attributes]
     moved = MovedProfile(
-        events=_MOVE_EVENTS.execute(**whose), segments=_MOVE_MEMBERSHIPS.execute(**whose), attributes=len(taken)
+        events=_MOVE_EVENTS.execute(**whose),
+        segments=_MOVE_MEMBERSHIPS.execute(**whose),
+        attributes=[*taken],
+        lost=[name for name, value in anonymous.attributes.items() if not _has(into, taken, name, value)],
     )
     if taken:
         _TAKE_ATTRIBUTES.execute(into=into.id, taken=json.dumps(taken), claimed=claimed)
     _LEAD_ON.execute(**whose)
-    leave_alias(
-        into, user_id=str(anonymous.user_id), claimed=claimed_alias, alias_id=anonymous.id
-    )  # before the row goes: that tells a merge from an erasure
+    # Before the row goes: that tells a merge from an erasure.
+    leave_alias(into, **handover.aliases, claimed=handover.claimed, alias_id=anonymous.id)
+    if anonymous.external_id:  # deleted with it, it would be forgotten where a call had named it in vain
+        _NAME_NOTHING.execute(anonymous=anonymous.id)
     _DELETE.execute(anonymous=anonymous.id)
+    _take_identifiers(into, handover)
     if anonymous.watched or into.watched:  # by then, what waited for one of them waits for the other one
         watch([into.id])
         let_look_at([into.id])
     return moved
+
+
+def _has(into: Customer, taken: Mapping[str, Any], name: str, value: Any) -> bool:
+    return name in taken or (name in into.attributes and same_json(into.attributes[name], value))
+
+
+def _take_identifiers(into: Customer, handover: Handover) -> None:
+    for user_id in handover.of_pages:
+        leave_alias(into, user_id=user_id, claimed=True)
+    changed = dict.fromkeys(handover.dropped) | dict(handover.given)
+    if handover.kept_claims is None or not (changed or handover.kept_claims != into.claimed_identifiers):
+        return
+    for name, value in changed.items():
+        setattr(into, name, value)
+    into.claimed_identifiers = [*handover.kept_claims]
+    write_identifiers(into)
 
 
 def _room_for(anonymous: Customer, into: Customer) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class Roster:
         IdentifierNeeded, InvalidRequest (attributes).
         """
         check_attribute_names(data.attributes)
-        sent = data.sent() if by else self._sent(data)
+        sent = data.sent() if by else self._led(data.sent())
         skipped: list[str] = []
         while True:
             found = self._found(sent)
@@ -108,12 +108,13 @@ class Roster:
                 if not data.skips_conflicts:
                     raise
                 skipped.append(conflict.details[-1]["field"])
-                sent = {field: value for field, value in sent.items() if IDENTIFIER_NAMES[field] != skipped[-1]}
+                left = {field: value for field, value in sent.items() if IDENTIFIER_NAMES[field] != skipped[-1]}
+                sent = left if by else self._led(left)
         created = customer is None
         if customer is None:
             customer = Customer(workspace_id=self._workspace_id, created_at=self._now, updated_at=self._now)
         if data.removed:
-            _require_identifiers(customer, data.removed, sent, found)
+            _require_identifiers(customer, data, sent, found)
         profile = _profile_with(customer, data.attributes)
         for field, other in found.items():
             if other.id != customer.id:
@@ -121,10 +122,11 @@ class Roster:
         self._write(customer, _values(customer, sent, data.removed), profile, created=created)
         return Upserted(customer, created, skipped)
 
-    def created_by_user_id_alone(self) -> list[str]:
-        """The user ids of new customers with nothing else: none was an alias when it was looked up, but of pages."""
-        alone = [one.user_id for one in self.created.values() if not (one.external_id or one.email or one.phone)]
-        return [user_id for user_id in alone if user_id]
+    def created_by_one_name(self) -> list[tuple[str, str]]:
+        """The only identifiers (field and value) of new customers, but for those that were aliases when looked up."""
+        held = ([(field, getattr(one, field)) for field in SPELLINGS] for one in self.created.values())
+        named = ([name for name in names if name[1]] for names in held)
+        return [names[0] for names in named if len(names) == 1 and names[0] not in self._by_alias]
 
     def known_by(self, field: str, data: CustomerData) -> Customer | None:
         """Who has the item's identifier of this field now, unless that gives way."""
@@ -138,17 +140,21 @@ class Roster:
             if customer is not None and getattr(customer, field) not in {None, value}:
                 self._take_away(customer, field)
 
-    def _sent(self, data: CustomerData) -> dict[str, str]:
+    def _led(self, sent: dict[str, str]) -> dict[str, str]:
         """What the item names, where an id of somebody who was merged is that of whom they were merged into.
 
-        A user id that a server has made an alias decides only where nothing else is named; a page's never does.
+        Aliases that a server has made say who is meant where nothing else is named, but for what this person has and is
+        trusted less; a page's never do.
         """
-        sent = data.sent()
         if "id" in sent and (merged := self._by_alias.get(("id", sent["id"]))):
-            sent["id"] = merged.id
-        if sent.keys() == {"user_id"} and (name := ("user_id", sent["user_id"])) not in self._by_identifier:
-            return {"id": known.id} if (known := self._by_alias.get(name)) else sent
-        return sent
+            sent = sent | {"id": merged.id}
+        led = [(name in self._by_identifier, self._leads_to(name)) for name in sent.items()]
+        if not led or (first := led[0])[0] or first[1] is None:
+            return sent
+        return {"id": first[1].id} if all(known is first[1] for _, known in led) else sent
+
+    def _leads_to(self, name: tuple[str, str]) -> Customer | None:
+        return self._by_identifier.get(name) or self._by_alias.get(name)
 
     def _found(self, sent: Mapping[str, str]) -> dict[str, Customer]:
         """Each identifier that somebody has already, with who has it, the most trusted first."""
@@ -242,7 +248,7 @@ def _profile_with(customer: Customer, sent: Mapping[str, Any]) -> _Profile:
 
 
 def _require_identifiers(
-    customer: Customer, removed: Collection[str], sent: Mapping[str, str], found: Mapping[str, Customer]
+    customer: Customer, data: CustomerData, sent: Mapping[str, str], found: Mapping[str, Customer]
 ) -> None:
     """Raises IdentifierNeeded if what is removed is all that names the customer, in the call or at all.
 
@@ -250,15 +256,15 @@ def _require_identifiers(
     """
     claims = customer.claimed_identifiers if confirmed(customer) else []
     firm = {field for field, other in found.items() if other is customer and field not in other.claimed_identifiers}
-    named = [field for field in sent if field in firm] or list(sent)
-    if {*named} <= {*removed}:
+    named = [field for field in data.sent() if field in firm] or list(data.sent())
+    if {*named} <= {*data.removed}:
         names = " and ".join(IDENTIFIER_NAMES[field] for field in named)
         raise IdentifierNeeded(
             f"remove: {names} alone leads to the customer in this call. Send another identifier that they have."
         )
-    values = _values(customer, sent, removed)
+    values = _values(customer, sent, data.removed)
     if not any(values.get(field, field not in claims and getattr(customer, field)) for field in SPELLINGS):
-        names = " and ".join(IDENTIFIER_NAMES[field] for field in removed)
+        names = " and ".join(IDENTIFIER_NAMES[field] for field in data.removed)
         raise IdentifierNeeded(
             f"remove: without {names} the customer would have no identifier. Give them another one, or erase them."
         )

@@ -9,8 +9,8 @@ If their profiles are too large to be held in memory together, a few items are a
 3. Changed customers are written with one statement, once identifiers given up are cleared, and new ones with another,
    in a fixed order.
 4. Identifiers that no customer has cannot be locked. If another call takes one first, its unique index refuses ours,
-   and the whole call is repeated; it then finds the customer that the other call created or changed. So it is if a user
-   id has become an alias meanwhile: whoever makes it one has inserted a customer with it, so the insert here waited.
+   and the whole call is repeated; it then finds the customer that the other call created or changed. So it is if the
+   only identifier of a new customer has become an alias meanwhile.
 """
 
 import json
@@ -20,10 +20,10 @@ from datetime import datetime
 from typing import Any
 
 from customers.identifier_rules import SPELLINGS
+from customers.identity.aliases import written_by_servers
 from customers.identity.locks import CustomersMoved, lock_having_any, undisturbed
 from customers.identity.roster import CustomerData, Roster, Upserted
-from customers.models import Alias, Customer
-from customers.tombstones import lift_tombstones
+from customers.models import Customer
 from customers.watching import let_look
 from engage.database.sql import Statement
 from engage.errors import Refusal
@@ -147,11 +147,8 @@ def write_roster(workspace_id: str, roster: Roster, now: datetime) -> None:
     if roster.created:
         # In a fixed order, so that calls that create the same customers wait for each other at the first of them.
         Customer.objects.bulk_create(sorted(roster.created.values(), key=_identifiers), batch_size=_ROWS_AT_ONCE)
-        user_ids = roster.created_by_user_id_alone()
-        aliases = Alias.objects.filter(workspace_id=workspace_id, claimed=False)
-        if user_ids and aliases.filter(user_id__in=user_ids).exists():
-            raise CustomersMoved
-    lift_tombstones(workspace_id=workspace_id, identifiers=roster.written)
+    if written_by_servers(workspace_id=workspace_id, names=roster.written, alone=roster.created_by_one_name()):
+        raise CustomersMoved
     let_look(roster.changed.values())
 
 

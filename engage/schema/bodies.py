@@ -134,7 +134,7 @@ def _at_least_one(shape: Any) -> Schema:
 
 
 def _present(member: Member) -> Schema:
-    return NOT_BLANK if member.hint is str else {"type": _plain_schema(member, member.hint)["type"]}
+    return NOT_BLANK if member.hint is str else {"type": _plain_schema(member, member.hint).get("type", "object")}
 
 
 def member_schema(member: Member) -> Schema:

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from customers.audience.selection import Audience, resolve_segments, select_audience
 from customers.identifier_rules import comparable_email, one_spelling
-from customers.identity.aliases import merged_into
+from customers.identity.aliases import led_to
 from customers.identity.lookup import CustomerNotFound
 from engage.database.object_ids import ObjectId, is_object_id, row_with_id
 from engage.database.sql import Statement
@@ -67,7 +67,8 @@ class Recipient:
 
     def merged_into(self, workspace_id: str) -> "Recipient":
         """Whom this one, who is not there, was merged into. Raises CustomerNotFound."""
-        into = merged_into(workspace_id=workspace_id, customer_id=self.value) if self.field == "customerId" else None
+        field, value = self.as_stored()
+        into = led_to(workspace_id=workspace_id, field=field, value=value)
         if into is None:
             raise self.not_found()
         return Recipient("customerId", into)

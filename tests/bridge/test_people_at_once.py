@@ -88,6 +88,29 @@ def test_merges_into_each_other_do_not_wait_for_each_other(acme: Workspace, serv
     assert Customer.objects.get() in pair
 
 
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_known_people_are_merged_beside_calls_that_name_them_and_nobody_is_made_anew(
+    acme: Workspace, server: ServerClient, sdk: SdkClient, both_ways: bool
+) -> None:
+    for name in ("ada", "ada-2"):
+        CustomerFactory.create(workspace=acme, external_id=name, email=f"{name}@example.com")
+    calls: list[Callable[[], Answer]] = []
+    for n in range(8):
+        former, into = ("ada", "ada-2") if both_ways and n % 2 else ("ada-2", "ada")
+        body = {"customer": {"external_id": former}, "into": {"external_id": into}}
+        named = {"email": "ada-2@example.com"} if n % 2 else {"external_id": "ada-2"}
+        calls += [
+            partial(server.post, customers_path(acme, "merge"), body),
+            partial(server.put, customers_path(acme), {**named, "attributes": {f"n-{n}": 1}}),
+            partial(server.post, customers_path(acme, "events"), {**named, "eventName": "seen"}),
+            partial(click, sdk, **named, **SEEN),
+        ]
+    assert {answer.status_code for answer in all_at_once(calls)} == {200, 202}
+    (one,) = Customer.objects.all()
+    assert {f"n-{n}" for n in range(8)} <= one.attributes.keys()
+    assert Event.objects.filter(customer=one).count() == 16
+
+
 def test_a_call_that_queues_meanwhile_is_decided_for_the_known_one(
     acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer
 ) -> None:

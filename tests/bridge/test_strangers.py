@@ -95,6 +95,13 @@ class Strangers(RuleBasedStateMachine):
             body = {"anonymous": {"userId": user_id}, "into": {"external_id": external_id}}
             self._servers_call("merge", bodies=[body, body])
 
+    @rule(one=st.integers(0, 9), other=st.integers(0, 9))
+    def merge_two_known(self, one: int, other: int) -> None:
+        if max(one, other) < len(self.ids):
+            pairs = zip(self.ids[one], self.ids[other], strict=True)
+            bodies = [{"customer": {"customerId": former}, "into": {"customerId": into}} for former, into in pairs]
+            self._servers_call("merge", bodies=bodies)
+
     @rule(number=st.integers(0, 9))
     def erase(self, number: int) -> None:
         if number < len(self.ids):

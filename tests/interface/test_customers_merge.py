@@ -4,16 +4,26 @@ from typing import Any
 
 import pytest
 
-from customers.models import Customer, Event
-from engage.models import Workspace
+from customers.identity.upsert import locked_customers
+from customers.models import Customer, Event, Tombstone
+from engage.models import AuditEntry, Workspace
 from journeys.merging import EXITED_BY_MERGE
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun
-from tests.support.bridge_calls import click, submit
+from tests.interface.tenants import everything_of
+from tests.support.bridge_calls import click, identify, submit
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.counted_by_history import counted_by_history
 from tests.support.counts import counted
-from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory, take_milliseconds
+from tests.support.factories import (
+    ApiKeyFactory,
+    CustomerFactory,
+    JourneyFactory,
+    SegmentFactory,
+    take_milliseconds,
+)
+from tests.support.tables import taken_back
 
 WAIT: list[dict[str, Any]] = [{"id": "wait", "type": "delay", "for": "P1D"}]
 NOTHING = dict.fromkeys(
@@ -65,7 +75,10 @@ def test_it_says_in_numbers_what_was_moved(
     for model in (Event, Enrollment, EnrollmentJob):
         assert model._default_manager.get().customer_id == ada.id
     again = data(merge(server, acme), status=200)
-    assert again == {"customerId": ada.id, "merged": False, "moved": NOTHING}
+    lost: dict[str, list[str]] = {"attributes": [], "identifiers": []}
+    assert again == {
+        "customerId": ada.id, "merged": False, "moved": NOTHING, "identifiers": [], "aliases": [], "lost": lost
+    }  # fmt: skip
 
 
 def test_it_confirms_what_only_a_page_had_said(acme: Workspace, server: ServerClient, sdk: SdkClient) -> None:
@@ -133,13 +146,190 @@ def test_two_with_other_identifiers_are_never_merged(acme: Workspace, server: Se
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"anonymous": None}, "anonymous is required."),
+        ({"anonymous": None}, "Send anonymous or customer: who is merged."),
+        ({"anonymous": None, "customer": {}}, "customer: Send at least one of customerId, external_id, email"),
         ({"anonymous": {"external_id": "bob"}}, "anonymous needs a customerId or a userId."),
         ({"into": {}}, "into: Send at least one of customerId, external_id, email, phone, userId."),
     ],
 )
 def test_both_must_be_named(acme: Workspace, server: ServerClient, body: dict[str, Any], message: str) -> None:
-    assert refused(merge(server, acme, **body), status=400, error="Missing required parameter") == message
+    answer = merge(server, acme, **body)
+    assert refused(answer, status=400, error="Missing required parameter").startswith(message)
+
+
+# Two known people ---------------------------------------------------------------------------------------------------
+
+
+BOTH: dict[str, Any] = {"anonymous": None, "customer": {"external_id": "ada-2"}}
+
+
+def put(server: ServerClient, workspace: Workspace, status: int = 200, /, **body: Any) -> str:
+    """Who is meant by a PUT."""
+    return str(data(server.put(customers_path(workspace), body), status=status)["customerId"])
+
+
+@pytest.fixture
+def former(acme: Workspace, ada: Customer) -> Customer:
+    """Ada has an e-mail address; her other self has all identifiers."""
+    Customer.objects.filter(id=ada.id).update(email="ada@example.com", attributes={"plan": "pro", "seats": 1})
+    return CustomerFactory.create(
+        workspace=acme, external_id="ada-2", email="a@example.com", phone="+491701234567", user_id="u-2",
+        attributes={"plan": "free", "seats": 1, "city": "Ulm"},
+    )  # fmt: skip
+
+
+def test_two_known_people_become_one_who_has_all_identifiers_or_is_led_to_by_them(
+    acme: Workspace, server: ServerClient, sdk: SdkClient, former: Customer, ada: Customer, waiting: Journey
+) -> None:
+    SegmentFactory.create(workspace=acme, members=[former])
+    click(sdk, external_id="ada-2", actionType="track_event", actionData={"eventName": "seen"})
+    entered(server, waiting, former)
+    let_workers_decide()
+    entered(server, waiting, former)
+    path, body = customers_path(acme, "merge"), {"customer": {"external_id": "ada-2"}, "into": {"external_id": "ada"}}
+    before = everything_of(acme)
+    rehearsed = data(server.post(f"{path}?dryRun=true", body), status=200)
+    assert everything_of(acme) == before
+    answer = data(server.post(path, body), status=200)
+    assert answer == rehearsed == {
+        "customerId": ada.id, "merged": True, "identifiers": ["phone", "userId"], "aliases": ["external_id", "email"],
+        "lost": {"attributes": ["plan"], "identifiers": []},
+        "moved": NOTHING
+        | {"events": 1, "interactions": 1, "attributes": 1, "segments": 1, "jobs": 2, "enrollments": 1},
+    }  # fmt: skip
+    ada.refresh_from_db()
+    known = (ada.external_id, ada.email, ada.phone, ada.user_id)
+    assert known == ("ada", "ada@example.com", "+491701234567", "u-2")
+    assert ada.attributes == {"plan": "pro", "seats": 1, "city": "Ulm"}
+    assert Customer.objects.get() == ada
+    assert AuditEntry.objects.get(action="merged").changes == {"customerId": [former.id, ada.id]}
+    again = data(server.post(path, body), status=200)
+    assert (again["customerId"], again["merged"]) == (ada.id, False)
+
+
+@pytest.mark.usefixtures("former")
+def test_whoever_names_them_by_a_former_identifier_reaches_who_remains(
+    acme: Workspace, server: ServerClient, sdk: SdkClient, former: Customer, ada: Customer, waiting: Journey
+) -> None:
+    data(merge(server, acme, **BOTH), status=200)
+    for named in (
+        {"external_id": "ada-2"}, {"email": "a@example.com"}, {"external_id": "ada-2", "email": "a@example.com"},
+        {"external_id": "ada-2", "phone": "+491701234567"}, {"customerId": former.id},
+    ):  # fmt: skip
+        assert put(server, acme, **named, attributes={"from": [*named]}) == ada.id
+    for named in ({"external_id": "ada-2"}, {"email": "a@example.com"}):
+        ((name, value),) = named.items()
+        assert data(server.get(f"{customers_path(acme)}?{name}={value}"), status=200)["customerId"] == ada.id
+        assert data(trigger(server, waiting, named))["customerId"] == ada.id
+        assert data(server.post(customers_path(acme, "events"), {**named, "eventName": "e"}))["customerId"] == ada.id
+        assert click(sdk, **named, actionType="track_event", actionData={"eventName": "seen"}).succeeded
+        assert identify(sdk, user_id=f"anon-{name}", **named).succeeded
+    members = SegmentFactory.create(workspace=acme)
+    path = customers_path(acme, "segments", members.id, "members")
+    assert data(server.post(path, {"add": ["ada-2"]}), status=200)["added"] == 1
+    assert Customer.objects.get().claimed_identifiers == []
+    ada.refresh_from_db()
+    assert (ada.external_id, ada.email) == ("ada", "ada@example.com")
+    refused(
+        server.put(customers_path(acme), {"external_id": "ada-2", "remove": ["external_id"]}),
+        status=409, error="Identifier needed",
+    )  # fmt: skip
+    put(server, acme, 201, external_id="bob", phone="7")
+    assert put(server, acme, external_id="ada-2", phone="7", onConflict="skip_identifier") == ada.id
+    bob = put(server, acme, 201, external_id="ada-2", email="b@example.com", remove=["email"])
+    assert put(server, acme, external_id="ada-2") == bob != ada.id
+
+
+@pytest.mark.usefixtures("former")
+def test_a_put_that_began_before_there_was_an_alias_makes_nobody_anew(
+    acme: Workspace, server: ServerClient, ada: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if somebody had been made and merged between its look for them and its write."""
+    data(merge(server, acme, **BOTH), status=200)
+    looks: list[Any] = []
+
+    def look(*args: Any, **how: Any) -> list[Customer]:
+        looks.append(args)
+        return locked_customers(*args, **how) if looks[1:] else []
+
+    monkeypatch.setattr("customers.identity.upsert.locked_customers", look)
+    assert put(server, acme, external_id="ada-2") == ada.id
+
+
+@pytest.mark.usefixtures("former")
+def test_an_erasure_erases_both_and_no_page_makes_either_anew(
+    acme: Workspace, server: ServerClient, sdk: SdkClient, ada: Customer
+) -> None:
+    data(merge(server, acme, **BOTH), status=200)
+    data(server.delete(customers_path(acme, ada.id)), status=200)
+    assert (Customer.objects.count(), Tombstone.objects.count()) == (0, 6)
+    for named in ({"external_id": "ada-2"}, {"external_id": "ada"}, {"userId": "u-2"}, {"email": "a@example.com"}):
+        click(sdk, **named, actionType="track_event", actionData={"eventName": "seen"})
+    assert not Customer.objects.exists()
+
+
+def test_a_merge_is_followed_by_another_and_the_last_one_has_the_name(acme: Workspace, server: ServerClient) -> None:
+    ids = {name: put(server, acme, 201, external_id=name) for name in ("a", "b", "c")}
+    for former, into in (("a", "b"), ("b", "c")):
+        body = {"customer": {"external_id": former}, "into": {"external_id": into}}
+        data(server.post(customers_path(acme, "merge"), body), status=200)
+    assert {put(server, acme, external_id=name) for name in ids} == {ids["c"]}
+    assert data(server.get(customers_path(acme, ids["a"])), status=200)["customerId"] == ids["c"]
+    again = put(server, acme, 201, external_id="a", userId="u-1")
+    d = put(server, acme, 201, external_id="d", userId="u-d")
+    data(merge(server, acme, anonymous=None, customer={"customerId": again}, into={"external_id": "d"}), status=200)
+    assert put(server, acme, external_id="a") == put(server, acme, userId="u-1") == d
+    assert put(server, acme, external_id="b") == ids["c"]
+
+
+@each(
+    "claims, into_claims, named, left, aliases",
+    [
+        (["email"], [], {"external_id": "ada-2"}, ("ada", None, "1", "u-2"), {"external_id": "ada-2"}),
+        (["email"], [], {"email": "a@example.com"}, None, None),  # a claim beside what is confirmed names nobody
+        (["user_id"], [], {"external_id": "ada-2"}, ("ada", "a@example.com", "1", None), {"external_id": "ada-2"}),
+        (["external_id", "email", "phone", "user_id"], [], {"email": "a@example.com"},
+         ("ada", "a@example.com", None, None), {}),
+        ([], ["external_id"], {"external_id": "ada-2"}, ("ada", "a@example.com", "1", "u-2"), {"external_id": "ada-2"}),
+    ],
+)  # fmt: skip
+def test_what_only_pages_have_said_is_not_handed_on(
+    acme: Workspace, server: ServerClient, claims: list[str], into_claims: list[str], named: dict[str, str],
+    left: tuple[str | None, ...] | None, aliases: dict[str, str] | None,
+) -> None:  # fmt: skip
+    with taken_back():
+        ada = CustomerFactory.create(workspace=acme, external_id="ada", claimed_identifiers=into_claims)
+        CustomerFactory.create(
+            workspace=acme, external_id="ada-2", email="a@example.com", phone="1", user_id="u-2",
+            claimed_identifiers=claims,
+        )  # fmt: skip
+        answer = merge(server, acme, anonymous=None, customer=named)
+        if left is None:
+            refused(answer, status=404, error="Customer not found")
+            return
+        known = data(answer, status=200)
+        ada.refresh_from_db()
+        assert (ada.external_id, ada.email, ada.phone, ada.user_id) == left
+        assert ada.claimed_identifiers == []
+        assert set(known["aliases"]) == set(aliases or ())
+        assert set(known["lost"]["identifiers"]) == {*claims} - {"user_id", *named}
+        if "user_id" in claims:  # a page's word, which a server's PUT does not go by
+            assert put(server, acme, 201, userId="u-2") != ada.id
+
+
+@pytest.mark.usefixtures("former")
+def test_two_known_people_are_merged_by_a_key_that_may_and_by_no_page(
+    acme: Workspace, server: ServerClient, sdk: SdkClient
+) -> None:
+    writer, merger = (
+        ServerClient(ApiKeyFactory.create(workspace=acme, scopes=scopes))
+        for scopes in (["customers:write"], ["customers:write", "customers:merge"])
+    )
+    refused(merge(writer, acme, **BOTH), status=403, error="Scope missing")
+    refused(merge(server, acme, customer={"external_id": "ada-2"}), status=400, error="Invalid request")
+    assert not identify(sdk, user_id="u-2", external_id="ada").succeeded
+    assert Customer.objects.count() == 2
+    assert data(merge(merger, acme, **BOTH), status=200)["merged"]
 
 
 # Journeys -----------------------------------------------------------------------------------------------------------

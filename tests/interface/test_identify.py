@@ -19,7 +19,7 @@ from tests.support.factories import AppFactory, CustomerFactory
 
 SAME_FOR_ALL = (
     "userId belongs to a customer who is not anonymous. "
-    "Two customers who have other identifiers than a userId are never merged."
+    "Two customers who have other identifiers than a userId are merged by servers alone."
 )
 
 

@@ -23,6 +23,7 @@ _RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
     Scope.EVENTS: ("customers.add_event", "customers.add_customer"),
     Scope.CUSTOMERS_READ: ("customers.view_customer",),
     Scope.CUSTOMERS_WRITE: ("customers.view_customer", "customers.add_customer", "customers.change_customer"),
+    Scope.CUSTOMERS_MERGE: ("customers.change_customer", "customers.delete_customer"),
     # An export has whatever any page of a person shows.
     Scope.CUSTOMERS_EXPORT: (
         "customers.view_customer",
