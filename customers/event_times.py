@@ -22,3 +22,8 @@ def event_time(text: str, *, now: datetime, oldest: timedelta, oldest_in_words: 
     if moment < now - oldest:
         raise InvalidRequest(f"occurredAt is more than {oldest_in_words} ago.")
     return moment
+
+
+def reported_event_time(text: str, *, now: datetime) -> datetime:
+    """The same for what a server reports, within ten years."""
+    return event_time(text, now=now, oldest=timedelta(days=3653), oldest_in_words="ten years")

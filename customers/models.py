@@ -144,6 +144,25 @@ class Tombstone(models.Model):
         return self.id
 
 
+class Import(models.Model):
+    """How far a file has been imported (files/importing.py)."""
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
+    digest = models.CharField(max_length=64, help_text="Of the file, and of what its columns were said to be.")
+    rows = models.PositiveBigIntegerField(default=0, help_text="As far as they are done, with blank ones.")
+    counts = models.JSONField(default=dict, help_text="Of the rows: created, updated, failed, skipped and blank.")
+    error_bytes = models.PositiveBigIntegerField(default=0, help_text="The length of the error file.")
+    finished_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["workspace", "digest"], name="import_once")]
+
+    def __str__(self) -> str:
+        return self.digest
+
+
 class Segment(models.Model):
     """A set of customers: the union of those put into it and those who meet its conditions, if it has any."""
 

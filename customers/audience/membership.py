@@ -69,6 +69,22 @@ def change_members(*, workspace_id: str, segment_id: str, add: Sequence[str], re
     return undisturbed(change)
 
 
+_ADD_WHO_IS_THERE = Statement("""
+    INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
+    SELECT {workspace_id}, {segment_id}, id FROM (
+        SELECT id FROM customers_customer WHERE workspace_id = {workspace_id} AND id = ANY({customer_ids}::text[])
+        ORDER BY id FOR KEY SHARE
+    ) AS there
+    ON CONFLICT (segment_id, customer_id) DO NOTHING
+""")
+
+
+def put_in(*, workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> None:
+    """Puts those who are there into the segment, in the caller's transaction. Raises SegmentNotFound."""
+    _lock_segment(workspace_id, segment_id)
+    _ADD_WHO_IS_THERE.execute(workspace_id=workspace_id, segment_id=segment_id, customer_ids=list(customer_ids))
+
+
 def _lock_segment(workspace_id: str, segment_id: str) -> None:
     """Keeps the segment from being deleted before its members are in, and serializes changes to one segment."""
     in_workspace = Segment.objects.filter(workspace_id=workspace_id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -12,7 +12,7 @@ from customers.api.bodies import OCCURRED_AT, ReferenceBody
 from customers.api.items import ItemFailed, ItemSent, items_as_sent
 from customers.api.path_ids import ADA
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES, refuse_reserved
-from customers.event_times import IN_THE_FUTURE, event_time
+from customers.event_times import IN_THE_FUTURE, reported_event_time
 from customers.identity.locks import TooManyAtOnce
 from customers.identity.lookup import IDENTIFIER_NAMES
 from engage.calls.asked import Asked
@@ -37,7 +37,6 @@ from journeys.walking.recording import (
     unknown_customer,
 )
 
-_OLDEST = timedelta(days=3653)
 _NAMES = (*IDENTIFIER_NAMES.values(), "externalId")
 _NAME = Text(longest=MAX_EVENT_NAME_LENGTH, blank_is_absent=True)
 _NULL = {"type": "null"}
@@ -68,7 +67,7 @@ class _EventFields(ReferenceBody):
             customer=self.reference(),
             name=name,
             properties=self.event_properties or {},
-            occurred_at=event_time(at, now=now, oldest=_OLDEST, oldest_in_words="ten years") if at else None,
+            occurred_at=reported_event_time(at, now=now) if at else None,
         )
 
 

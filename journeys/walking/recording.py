@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 from django.db import transaction
 
-from customers.events import NewEvent
+from customers.events import NewEvent, record_events
 from customers.identity.locks import lock_customers_named, undisturbed
 from customers.identity.lookup import CustomerNotFound, Reference
 from customers.models import Event
@@ -54,18 +54,23 @@ def record_reported_event(*, workspace_id: str, event: ReportedEvent) -> Recorde
 
 
 def record_reported_events(
-    *, workspace_id: str, events: Sequence[ReportedEvent | Refusal]
+    *, workspace_id: str, events: Sequence[ReportedEvent | Refusal], lead_to_nothing: bool = False
 ) -> list[RecordedEvent | Refusal]:
     """The same for many, as if they came one after the other: one result per event, in order.
 
-    An event that was already refused when it was read keeps its place and its refusal. Raises TooManyAtOnce.
+    An event that was already refused when it was read keeps its place and its refusal. `lead_to_nothing`: they are of
+    the past, and start, move and end nobody. Raises TooManyAtOnce.
     """
     read = [event for event in events if isinstance(event, ReportedEvent)]
 
     def record() -> list[NewEvent | Refusal]:
         known = lock_customers_named(workspace_id=workspace_id, references={event.customer for event in read})
         outcomes = [new_event(event, known, workspace_id) for event in events]
-        due = record_and_react([outcome for outcome in outcomes if isinstance(outcome, NewEvent)])
+        fresh = [outcome for outcome in outcomes if isinstance(outcome, NewEvent)]
+        if lead_to_nothing:
+            record_events(fresh)
+            return outcomes
+        due = record_and_react(fresh)
         transaction.on_commit(lambda: wakeups.wake(due), robust=True)
         return outcomes
 
