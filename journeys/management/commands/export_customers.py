@@ -55,5 +55,5 @@ class Command(BaseCommand):
 
 def _tell(read: int) -> None:
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r{read:,} customers")
+        sys.stderr.write(f"\r{counted(read, 'customer')}")
         sys.stderr.flush()
