@@ -11,7 +11,7 @@ from customers.audience.selection import Audience, pages_of_audience, select_aud
 from customers.models import Customer, Segment
 from engage.models import Workspace
 from tests.support.factories import PRO, CustomerFactory, SegmentFactory, crowd
-from tests.support.plans import rows_gone_through
+from tests.support.plans import note_statistics, rows_gone_through
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_nobody_is_compared_with_everybody_whatever_the_statistics_say(
     crowd(acme, MANY, segment=segment)
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM customers_customer")
-        cursor.execute("ANALYZE customers_customer, customers_segmentmembership")
+        note_statistics("customers_customer", "customers_segmentmembership")
     names = crowd(acme, MANY, segment=segment)
     audience = Audience(
         external_ids=tuple(names[:1000]) if by_name else None,

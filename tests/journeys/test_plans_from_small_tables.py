@@ -8,6 +8,7 @@ from journeys.models import Journey
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, crowd
+from tests.support.plans import note_statistics
 
 TABLES = ("customers_customer", "journeys_enrollmentjob", "journeys_enrollment", "journeys_trigger")
 FEW, MANY = 3, 2000
@@ -38,7 +39,7 @@ def journey(server: ServerClient, acme: Workspace) -> Journey:
             data(trigger(server, journey, {"external_ids": few}))
             let_workers_decide()
             if number == 0:
-                cursor.execute(f"ANALYZE {', '.join(TABLES)}")
+                note_statistics(*TABLES)
         cursor.execute(
             "INSERT INTO customers_customer (id, workspace_id, external_id, attributes) "
             "SELECT left(md5('later' || n), 24), %s, 'later-' || n, '{}' FROM generate_series(1, %s) n",

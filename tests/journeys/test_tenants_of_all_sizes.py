@@ -14,6 +14,7 @@ from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import DAY, JourneyFactory, SegmentFactory, crowd
+from tests.support.plans import note_statistics
 
 CUSTOMERS, NAMED = 3000, 50
 SMALL_WORKSPACES = 2000
@@ -65,7 +66,7 @@ def names(acme: Workspace, segment: Segment) -> list[str]:
         cursor.execute("UPDATE customers_customer SET email = external_id, phone = external_id, user_id = external_id")
         cursor.execute(_SMALL, [SMALL_WORKSPACES])
         cursor.execute(_SMALL_SEGMENTS, [acme.id])
-        cursor.execute("ANALYZE customers_customer, customers_segmentmembership")
+        note_statistics("customers_customer", "customers_segmentmembership")
     return names[:NAMED]
 
 
@@ -83,7 +84,7 @@ def eventful(names: list[str]) -> list[str]:
     """The same, where every customer of every workspace has some events."""
     with connection.cursor() as cursor:
         cursor.execute(_EVENTS)
-        cursor.execute("ANALYZE customers_event")
+        note_statistics("customers_event")
     return names
 
 

@@ -9,10 +9,18 @@ from django.db import connection, transaction
 _EXPLAINED = ("WITH", "SELECT", "UPDATE", "INSERT", "DELETE")
 
 
-def note_statistics() -> None:
-    """ANALYZE of the service's tables; those that all databases share are left to the other test processes."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"ANALYZE {', '.join(connection.introspection.django_table_names(only_existing=True))}")
+def note_statistics(*tables: str) -> None:
+    """ANALYZE of these tables, else of all of the service (those that all databases share are left to other tests).
+
+    It waits for an autovacuum of them, however long: a busy machine needs more than the lock_timeout to end one.
+    """
+    named = tables or connection.introspection.django_table_names(only_existing=True)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        [usual] = cursor.fetchone()
+        cursor.execute("SET LOCAL lock_timeout = 0")
+        cursor.execute(f"ANALYZE {', '.join(named)}")
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [usual])
 
 
 @contextmanager

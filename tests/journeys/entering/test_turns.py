@@ -17,7 +17,7 @@ from tests.support.calls import customers_path, data, let_workers_decide, let_wo
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
-from tests.support.plans import rows_gone_through
+from tests.support.plans import note_statistics, rows_gone_through
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue"), pytest.mark.journey(allow_reenrollment=True)]
 
@@ -112,16 +112,16 @@ def test_a_claim_reads_no_more_than_it_takes(lane: Chunk.Lane, noted: str, joins
             cursor.execute("SET LOCAL enable_hashjoin = off")
             cursor.execute("SET LOCAL enable_mergejoin = off")
         waiting(tenants=300, each=1, lane=lane, name="former")
-        cursor.execute("ANALYZE journeys_chunk")
+        note_statistics("journeys_chunk")
         cursor.execute("DELETE FROM journeys_chunk")
         if noted == "when all was done":
-            cursor.execute("ANALYZE journeys_chunk")
+            note_statistics("journeys_chunk")
             cursor.execute("SELECT reltuples, relpages > 0 FROM pg_class WHERE relname = 'journeys_chunk'")
             assert cursor.fetchone() == (0, True)
         waiting(tenants=1, each=10_000, lane=lane, name="large")
         waiting(tenants=300, each=1, lane=lane)
         if noted == "when all were there":
-            cursor.execute("ANALYZE journeys_chunk")
+            note_statistics("journeys_chunk")
     with rows_gone_through() as seen:
         served = {owner for _ in range(3) for owner in owners(claim_next_chunks(lane=lane))}
         due_chunks(most=4)

@@ -12,7 +12,7 @@ from journeys.walking.claims import Batch, claim_in_turn, claim_longest_due, cla
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import DAY, JourneyFactory, crowd
-from tests.support.plans import rows_gone_through
+from tests.support.plans import note_statistics, rows_gone_through
 
 pytestmark = [pytest.mark.django_db, pytest.mark.journey(steps=[DAY])]
 
@@ -179,10 +179,10 @@ def test_a_claim_reads_no_more_than_it_takes(journey: Journey, rivals_journey: J
             cursor.execute("SET LOCAL enable_hashjoin = off")
             cursor.execute("SET LOCAL enable_mergejoin = off")
         inside(journey, 300, seconds_late=-3600)
-        cursor.execute("ANALYZE journeys_enrollment")
+        note_statistics("journeys_enrollment")
         if noted == "when all was done":
             cursor.execute("DELETE FROM journeys_enrollment")
-            cursor.execute("ANALYZE journeys_enrollment")
+            note_statistics("journeys_enrollment")
             cursor.execute("SELECT reltuples, relpages > 0 FROM pg_class WHERE relname = 'journeys_enrollment'")
             assert cursor.fetchone() == (0, True)
         inside(journey, large, is_crowd=True, seconds_late=60)
@@ -191,7 +191,7 @@ def test_a_claim_reads_no_more_than_it_takes(journey: Journey, rivals_journey: J
             inside(JourneyFactory.create(workspace__key=f"tenant-{n}", steps=[DAY]), 1)
         inside(rivals_journey, 1)
         if noted == "when all were due":
-            cursor.execute("ANALYZE journeys_enrollment")
+            note_statistics("journeys_enrollment")
     with rows_gone_through() as seen:
         assert claim_longest_due().others_wait
         assert rivals_journey.workspace_id in owners(claim_in_turn())
