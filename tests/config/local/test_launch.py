@@ -94,7 +94,8 @@ def database_that_never_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def starting(folder: Path, command: list[str]) -> "subprocess.Popen[bytes]":
-    """It has begun to start its servers."""
+    """It has begun to start its servers; it heeds SIGHUP even if these tests run under nohup."""
+    command = ["env", "--default-signal=HUP", *command]
     with (folder / "output").open("wb") as log:
         launcher = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
     text_once_there(folder / "output", launcher, until="Starting Redis")
