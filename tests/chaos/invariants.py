@@ -13,7 +13,7 @@ from tests.chaos.load import LOST, REFUSED, Sending
 from tests.chaos.model import Pair, contradiction
 from tests.chaos.service import Service
 from tests.chaos.tenants import BY_KEY, plan_of
-from tests.chaos.told import the_feed_tells_what_happened
+from tests.chaos.told import readers_of_the_feed_miss_nothing, the_feed_tells_what_happened
 from tests.chaos.watched import waits_for_a_profile_end_once
 
 Check = Callable[[Service], Iterator[str]]
@@ -261,4 +261,5 @@ CHECKS: Sequence[Check] = (
     nothing_is_missed_while_work_waits,
     waits_for_a_profile_end_once,
     the_feed_tells_what_happened,
+    readers_of_the_feed_miss_nothing,
 )

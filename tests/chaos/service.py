@@ -23,6 +23,7 @@ from tests.chaos.machine import BLOCK, Machine
 from tests.chaos.plan import TENANTS
 from tests.chaos.servers import OwnServer, addresses_of, own_postgresql, own_redis
 from tests.chaos.tenants import COURSES, MANY, RELEASED, Course, Tenant, seed
+from tests.chaos.told import FeedReader, reading_feeds
 from tests.support import pooler
 from tests.support import receiver as receivers
 from tests.support.receiver import Receiver
@@ -64,6 +65,7 @@ class Service:
     receiver: Receiver
     tenants: Mapping[str, Tenant]
     load: Load
+    readers: Sequence[FeedReader] = ()  # of the feeds; the version before has none
     machine: Machine | None = None
     began_with: Path = ROOT  # the checkout whose code ran at first
     pooled: bool = False  # the service goes through a pooler; `database_url` does not
@@ -168,6 +170,8 @@ def running_service(
         )
         stack.callback(service.end_standby)
         wait_until(lambda: service.listening() >= fleet.workers, what="the workers")
+        if tree.root == ROOT:
+            service.readers = stack.enter_context(reading_feeds(tenants, webs=fleet.webs))
         yield service
 
 

@@ -1,8 +1,22 @@
-"""The feed as a witness: what was committed was told, once, and nothing else was."""
+"""The feed as a witness: what was committed was told once, and nothing else; who reads all the while sees all of it."""
 
-from collections.abc import Iterator
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING
 
-from tests.chaos.service import Service
+from tests.chaos.fleet import Member
+from tests.chaos.load import exchange
+from tests.chaos.tenants import Tenant
+
+if TYPE_CHECKING:
+    from tests.chaos.service import Service
+
+_LIMITS = (1000, 30)  # of two readers of each feed: who reads much at a time, and who stops within batches
+_SECONDS_BETWEEN = 0.1
+_CATCH_UP_SECONDS = 20.0
 
 # By type, and what it tells of; with the result of a decision. Who was merged keeps the ids of then.
 _DIFFERENCES = """
@@ -24,11 +38,75 @@ SELECT type, of, sum(number) FROM (
 ) AS both_of
 WHERE of IS NOT NULL GROUP BY type, of HAVING sum(number) <> 0
 """
+_TOLD = """
+SELECT 'evt_' || id || '_' || number FROM engage_feedbatch CROSS JOIN LATERAL generate_series(1, size) AS number
+WHERE workspace_id = %s ORDER BY position, number
+"""
 
 
-def the_feed_tells_what_happened(service: Service) -> Iterator[str]:
+class FeedReader(Thread):
+    """Reads a workspace's feed from its beginning on, for as long as the service runs; it goes on only where it was
+    answered.
+    """
+
+    def __init__(self, tenant: Tenant, *, webs: Sequence[Member], limit: int) -> None:
+        super().__init__(name=f"feed of {tenant.name}, {limit} at a time")
+        self.tenant, self.over, self.read = tenant, Event(), list[str]()
+        self._webs, self._limit, self._after = webs, limit, ""
+
+    def run(self) -> None:
+        turn = 0
+        while not self.over.is_set():
+            turn += 1
+            if not self._read_page(self._webs[turn % len(self._webs)]):
+                self.over.wait(_SECONDS_BETWEEN)
+
+    def _read_page(self, web: Member) -> bool:
+        """Whether it had any event."""
+        after = f"&after={self._after}" if self._after else ""
+        path = f"/api/v1/feed/{self.tenant.workspace}?limit={self._limit}{after}"
+        status, said = exchange(web, "GET", path, {"Authorization": f"Bearer {self.tenant.key}"})
+        if status != 200:
+            return False
+        try:
+            page = json.loads(said)["data"]
+        except ValueError:
+            return False
+        self.read += [event["eventId"] for event in page["events"]]
+        self._after = page["next"]
+        return bool(page["events"])
+
+
+@contextmanager
+def reading_feeds(tenants: Mapping[str, Tenant], *, webs: Sequence[Member]) -> Iterator[list[FeedReader]]:
+    """Readers of all feeds, until the end of the block."""
+    readers = [FeedReader(tenant, webs=webs, limit=limit) for tenant in tenants.values() for limit in _LIMITS]
+    for reader in readers:
+        reader.start()
+    try:
+        yield readers
+    finally:
+        for reader in readers:
+            reader.over.set()
+        for reader in readers:
+            reader.join()
+
+
+def the_feed_tells_what_happened(service: "Service") -> Iterator[str]:
     """Not where it is off: the version before has none, and who was inside by then was not told."""
-    if not service.count("SELECT count(*) FROM engage_workspace WHERE feed"):
+    if not service.readers:
         return
     for kind, of, number in service.ask(_DIFFERENCES):
         yield f"{kind} of {of} was told {number:+} times more often than it happened"
+
+
+def readers_of_the_feed_miss_nothing(service: "Service") -> Iterator[str]:
+    """They have read each event once, in the order that all see, though more was told meanwhile, and all was killed."""
+    until = time.monotonic() + _CATCH_UP_SECONDS
+    for reader in service.readers:
+        while (told := [event for (event,) in service.ask(_TOLD, reader.tenant.workspace)]) != list(reader.read):
+            if time.monotonic() > until:
+                missed, doubled = len({*told} - {*reader.read}), len(reader.read) - len({*reader.read})
+                yield f"the {reader.name}: {missed} of {len(told)} events missed, {doubled} read twice, or out of order"
+                break
+            time.sleep(0.3)
