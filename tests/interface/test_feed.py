@@ -351,8 +351,8 @@ def test_readers_that_poll_beside_32_writers_miss_nothing_and_get_nothing_twice(
         with suppress(InterruptedError):
             erase(customer_id)
 
-    readers = [threading.Thread(target=lambda: read_by.append(_polled(server, writing))) for _ in range(2)]
-    read_by: list[list[dict[str, Any]]] = []
+    read_by = [_Reader(server) for _ in range(2)]
+    readers = [threading.Thread(target=one.poll, args=(writing,)) for one in read_by]
     for reader in readers:
         reader.start()
     try:
@@ -362,7 +362,9 @@ def test_readers_that_poll_beside_32_writers_miss_nothing_and_get_nothing_twice(
         writing.clear()
         for reader in readers:
             reader.join(60)
-    first, second = read_by
+    for one in read_by:
+        one.read()  # alone: while the other one numbers what is new, there may be nothing to see
+    first, second = (one.found for one in read_by)
     assert [event["eventId"] for event in first] == [event["eventId"] for event in second]
     assert len({event["eventId"] for event in first}) == len(first)
     assert Counter(event["type"] for event in first) == {
@@ -373,13 +375,19 @@ def test_readers_that_poll_beside_32_writers_miss_nothing_and_get_nothing_twice(
     assert jobs == {job.job_id for job in EnrollmentJob.objects.all()}
 
 
-def _polled(server: ServerClient, writing: threading.Event) -> list[dict[str, Any]]:
-    """All that a reader got while others wrote, and once more after the last commit."""
-    found, cursor, left = list[dict[str, Any]](), dict[str, Any](), 2
-    while left:
-        left -= not writing.is_set()
-        while (part := page(server, limit=7, **cursor))["events"]:
-            cursor = {"after": part["next"]}
-            found += part["events"]
-    connections.close_all()
-    return found
+class _Reader:
+    """What somebody has read of the feed, and from where they go on."""
+
+    def __init__(self, server: ServerClient) -> None:
+        self.found: list[dict[str, Any]] = []
+        self._server, self._cursor = server, dict[str, Any]()
+
+    def read(self) -> None:
+        while (part := page(self._server, limit=7, **self._cursor))["events"]:
+            self._cursor = {"after": part["next"]}
+            self.found += part["events"]
+
+    def poll(self, writing: threading.Event) -> None:
+        while writing.is_set():
+            self.read()
+        connections.close_all()
