@@ -6,13 +6,25 @@
 3. `events`: servers report what customers do.
 4. `jobs`: what became of triggers, and taking a job back.
 5. `enrollments`: their history, a customer's entries, and ending one early.
-6. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
-7. `definitions`: journeys, segments, connections and variables are made, read, changed and deleted.
-8. `lists`: journeys and segments, page by page.
-9. `statistics`: their steps as a graph, and counts of what they do.
-10. `feed`: what happens in them.
+6. `deliveries`: what was sent to a customer.
+7. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
+8. `definitions`: journeys, segments, connections and variables are made, read, changed and deleted.
+9. `lists`: journeys and segments, page by page.
+10. `statistics`: their steps as a graph, and counts of what they do.
+11. `feed`: what happens in them.
 """
 
-from journeys.api import definitions, enrollments, events, feed, jobs, lists, statistics, steering, trigger
+from journeys.api import definitions, deliveries, enrollments, events, feed, jobs, lists, statistics, steering, trigger
 
-__all__ = ["definitions", "enrollments", "events", "feed", "jobs", "lists", "statistics", "steering", "trigger"]
+__all__ = [
+    "definitions",
+    "deliveries",
+    "enrollments",
+    "events",
+    "feed",
+    "jobs",
+    "lists",
+    "statistics",
+    "steering",
+    "trigger",
+]

@@ -9,17 +9,16 @@ from typing import Annotated, ClassVar
 
 from django.utils import timezone
 
-from customers.conditions.instants import parse_instant
 from engage.calls.asked import Asked
 from engage.calls.call import get
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest
 from engage.http.query_strings import whole_number
-from engage.json.fields import Parsed, Spelled
-from engage.json.instants import has_room
+from engage.json.fields import Parsed
 from engage.json.keywords import Keywords, known
 from engage.scopes import Scope
 from journeys.api.path_ids import ANY_JOURNEY
+from journeys.api.times import FROM, TO
 from journeys.counts.buckets import MOST_BUCKETS, Interval, bucket_edges, full_hour, next_full_hour
 from journeys.counts.stats import Bucket, Entries, Span, StepStats, journey_stats
 from journeys.design.warnings import DefinitionWarning, warnings_of
@@ -37,13 +36,6 @@ def _revision(text: str) -> int:
     return number
 
 
-def _instant(name: str, text: str) -> datetime:
-    moment = parse_instant(text)
-    if moment is None or not has_room(moment):
-        raise InvalidRequest(f"{name} must be a time in ISO 8601 such as 2026-11-20T19:00:00Z.")
-    return moment
-
-
 def _timezone(text: str) -> str:
     try:
         parse_timezone(text)
@@ -53,7 +45,6 @@ def _timezone(text: str) -> str:
 
 
 _NUMBER = (Parsed(_revision), Keywords(type="integer", minimum=1))
-_DATE_TIME = Keywords(format="date-time")
 
 
 class Format(StrEnum):
@@ -73,20 +64,8 @@ class GraphQuery:
 class StatsQuery:
     """What is counted, and in which buckets."""
 
-    begin: Annotated[
-        datetime | None,
-        "Count what happened from then on (ISO 8601).",
-        Spelled("from"),
-        Parsed(partial(_instant, "from")),
-        _DATE_TIME,
-    ] = None
-    end: Annotated[
-        datetime | None,
-        "Count what happened before then (ISO 8601).",
-        Spelled("to"),
-        Parsed(partial(_instant, "to")),
-        _DATE_TIME,
-    ] = None
+    begin: Annotated[datetime | None, "Count what happened from then on (ISO 8601).", *FROM] = None
+    end: Annotated[datetime | None, "Count what happened before then (ISO 8601).", *TO] = None
     interval: Annotated[Interval, "The length of a bucket."] = Interval.NONE
     revision: Annotated[int | None, "Count this revision only; all by default.", *_NUMBER] = None
     timezone: Annotated[str, "The IANA name of the buckets' time zone.", Parsed(_timezone)] = "UTC"

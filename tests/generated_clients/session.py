@@ -17,6 +17,7 @@ from engage_client.api.customers import (
     find_customer,
     get_customer,
     get_customer_journeys,
+    list_customer_deliveries,
     merge_customers,
     put_customer,
     put_customers,
@@ -50,6 +51,7 @@ from engage_client.models import (
     CancelTriggerRequest,
     CaptureRequest,
     CustomerAnswer,
+    CustomerDeliveriesAnswer,
     CustomerErasedAnswer,
     CustomerJourneysAnswer,
     CustomerPutAnswer,
@@ -214,6 +216,10 @@ journeys = done(
 ).data
 assert journeys.triggers[0].enrollment
 assert journeys.triggers[0].enrollment.enrollment_id == job.enrollment_id
+sent = done(
+    list_customer_deliveries.sync_detailed(WORKSPACE, ada.customer_id, client=api), CustomerDeliveriesAnswer
+).data
+assert sent.next_cursor is None
 
 # Events, and messages in the app -------------------------------------------------------------------------------------
 

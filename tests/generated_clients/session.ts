@@ -132,6 +132,8 @@ const history = await done(api.GET(ENROLLMENT, { params: enrolled }), 200);
 check(history.data.customerId === ada.customerId, JSON.stringify(history));
 const journeys = await done(api.GET("/api/v1/customers/{workspaceId}/{customerId}/journeys", { params: customer }), 200);
 check(journeys.data.triggers[0]?.enrollment?.enrollmentId === job.enrollmentId, JSON.stringify(journeys));
+const sent = await done(api.GET("/api/v1/customers/{workspaceId}/{customerId}/deliveries", { params: customer }), 200);
+check(sent.data.nextCursor === null, JSON.stringify(sent));
 
 // Events, and messages in the app -------------------------------------------------------------------------------------
 
