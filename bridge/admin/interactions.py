@@ -1,5 +1,7 @@
 """Interactions: what customers did in messages."""
 
+from collections.abc import Iterator
+
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
@@ -7,9 +9,10 @@ from django.http import HttpRequest
 from bridge.models import Interaction
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer
+from engage.admin.parts.columns import page_url
 from engage.admin.parts.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, TimesFilter
-from engage.admin.parts.panels import Panel, show_on
 from engage.admin.parts.records import ReadOnlyAdmin
+from engage.admin.parts.timeline import Asked, Source, Told, tell_on
 
 
 @admin.register(Interaction)
@@ -36,13 +39,17 @@ class InteractionAdmin(ReadOnlyAdmin):
         return of_customers_known_as(text, request)
 
 
-show_on(
-    Customer,
-    Panel(
-        model=Interaction,
-        by="customer",
-        columns=("kind", "message_id", "app", "event", "created_at"),
-        opens="created_at",
-        order=("-id",),
-    ),
-)
+def _clicked(customer: Customer, asked: Asked) -> Iterator[Told]:
+    acted = Interaction.objects.filter(workspace=customer.workspace_id, customer=customer, **asked.span("created_at"))
+    for one in acted.order_by("-pk")[: asked.most]:
+        written = ", ".join(one.attributes_written)
+        yield Told(
+            at=one.created_at,
+            kind="clicked",
+            what=" ".join(filter(None, (one.get_kind_display(), "in", one.message_id or "no message", one.action_id))),
+            more=[f"Wrote {written}."] if written else (),
+            opens=page_url(one),
+        )
+
+
+tell_on(Customer, Source(model=Interaction, kinds=("clicked",), read=_clicked))

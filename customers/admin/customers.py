@@ -1,21 +1,36 @@
-"""Customers: viewed and erased here, changed through the API."""
+"""Customers: one page with all that is known of a person, to add, edit, export and erase them."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.decorators import display
 
+from customers.admin.by_hand import MEMBERSHIP, CustomerForm, may_change_members, saved, segments_beside
 from customers.admin.search import by_part, exactly
 from customers.erasure import erase_customer
 from customers.identifier_rules import SPELLINGS
 from customers.identity.lookup import CustomerNotFound
 from customers.models import Customer
+from customers.personal import export_file
+from engage.admin.parts.audited import in_words
+from engage.admin.parts.columns import link, may_view, page_url
 from engage.admin.parts.filters import TimesFilter
 from engage.admin.parts.records import ReadOnlyAdmin
+from engage.admin.parts.timeline import Asked, Source, Told, tell_on
+from engage.admin.rights.key_rights import may_give
 from engage.database.statement_limit import LargeWorkInProgress
+from engage.errors import Refusal
+from engage.models import AuditEntry
+from engage.scopes import Scope
 
 _MOST_ALIASES = 50
 
@@ -34,6 +49,9 @@ class CustomerAdmin(ReadOnlyAdmin):
     never_deleted = ""
     audited_elsewhere = True
     rank = 0
+    acts = MEMBERSHIP
+    change_form_outer_before_template: Any = "customers/admin/customer_head.html"
+    list_before_template: Any = "customers/admin/customers_above.html"
     delete_confirmation_template = "customers/admin/erase.html"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
@@ -53,6 +71,54 @@ class CustomerAdmin(ReadOnlyAdmin):
         known = customer.aliases.order_by("created_at").values_list(*SPELLINGS)[:_MOST_ALIASES]
         return ", ".join(name for names in known for name in names if name) or "-"
 
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.address("new/", self.edit, "new"),
+            self.address("<str:object_id>/edit/", self.edit, "edit"),
+            self.address("<str:object_id>/export/", self.export, "export", posted=True),
+            *super().get_urls(),
+        ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        shown: Any = {**(extra_context or {}), "may_add": _may(request, "add")}
+        return super().changelist_view(request, shown)
+
+    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
+        memberships: dict[str, Any] = segments_beside(record) if may_change_members(self, request) else {}
+        return {
+            "may_edit": _may(request, "change"),
+            "may_export": may_give(request, Scope.CUSTOMERS_EXPORT),
+            "may_erase": self.has_delete_permission(request, record),
+            **memberships,
+        }
+
+    def edit(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
+        """Adds or changes a customer as a server's call would."""
+        if not (_may(request, "change" if object_id else "add") and self.has_view_permission(request)):
+            raise PermissionDenied
+        customer = self.found(request, object_id, may=True) if object_id else None
+        form = CustomerForm(request, customer)
+        if request.method == "POST" and (kept := saved(form)):
+            done = f"{'Changed' if customer else 'Added'} by hand: {form.told()}."
+            self.note(kept, AuditEntry.Action.CHANGED if customer else AuditEntry.Action.CREATED, done)
+            self.message_user(request, done)
+            return HttpResponseRedirect(page_url(kept))
+        title = "Edit" if customer else "New customer"
+        back = page_url(customer) if customer else reverse("admin:customers_customer_changelist")
+        return self.page(
+            request, "customers/admin/edit.html", title=title, form=form, original=customer, media=self.media, back=back
+        )
+
+    def export(self, request: HttpRequest, object_id: str) -> HttpResponse | FileResponse:
+        """All that is stored of the customer, as a file."""
+        customer = self.found(request, object_id, may=may_give(request, Scope.CUSTOMERS_EXPORT))
+        try:
+            file = export_file(workspace_id=customer.workspace_id, customer_id=customer.pk, now=timezone.now())
+        except Refusal as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+            return HttpResponseRedirect(page_url(customer))
+        return FileResponse(file, as_attachment=True, filename=f"customer-{customer.pk}.json")
+
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return super().delete_view(request, *args, **kwargs)
@@ -62,9 +128,30 @@ class CustomerAdmin(ReadOnlyAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with suppress(CustomerNotFound):  # already erased by another request
-            erase_customer(workspace_id=obj.workspace_id, customer_id=obj.pk)
+            receipt = erase_customer(workspace_id=obj.workspace_id, customer_id=obj.pk)
+            vars(request)["receipt"] = receipt.receipt_id
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: Any) -> HttpResponse:
         """Names the id alone: a message may stay in a cookie, where nothing erases it."""
-        self.message_user(request, f"The customer {obj_id} was erased.", messages.SUCCESS)
+        receipt = vars(request).get("receipt")
+        told = format_html(" Its receipt is {}.", _receipt(receipt, request)) if receipt else ""
+        self.message_user(request, format_html("The customer {} was erased.{}", obj_id, told), messages.SUCCESS)
         return self.response_post_save_change(request, None)
+
+
+def _receipt(entry_id: str, request: HttpRequest) -> SafeString | str:
+    entry = AuditEntry(pk=entry_id)
+    return link(entry, called=entry_id) if may_view(AuditEntry, request=request) else entry_id
+
+
+def _may(request: HttpRequest, action: str) -> bool:
+    return bool(request.user.has_perm(f"customers.{action}_customer"))
+
+
+def _noted(customer: Customer, asked: Asked) -> Iterator[Told]:
+    own = AuditEntry.objects.filter(object_id=customer.pk, object_kind="customer", **asked.span("at"))
+    for entry in own.order_by("-at")[: asked.most]:
+        yield Told(at=entry.at, kind="changed", what=in_words(entry), more=[entry.actor_name], opens=page_url(entry))
+
+
+tell_on(Customer, Source(model=AuditEntry, kinds=("changed",), read=_noted))

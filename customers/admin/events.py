@@ -1,18 +1,23 @@
 """Events: what was recorded for a customer."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.text import Truncator
 
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer, Event
+from engage.admin.parts.columns import badge, json_line, page_url
 from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, TimesFilter
-from engage.admin.parts.panels import Panel, show_on
 from engage.admin.parts.records import ReadOnlyAdmin
+from engage.admin.parts.timeline import Asked, Source, Told, tell_on
 
 SEARCHED_BY_NAME = 10_000
+_LONGEST_LINE = 200  # letters
 
 
 @admin.register(Event)
@@ -54,12 +59,19 @@ class EventAdmin(ReadOnlyAdmin):
         return queryset.filter(pk__gte=oldest or "", name=name), duplicates
 
 
-show_on(
-    Customer,
-    Panel(
-        model=Event,
-        by="customer",
-        columns=("__str__", "source", "occurred_at"),
-        order=("-occurred_at",),
-    ),
-)
+def _recorded(customer: Customer, asked: Asked) -> Iterator[Told]:
+    """Without those that tell what became of in-app messages: the timeline has that itself."""
+    events = Event.objects.filter(workspace=customer.workspace_id, customer=customer, **asked.span("occurred_at"))
+    own = events.exclude(name__startswith="in_app.").order_by("-occurred_at")
+    for event in own[: asked.most]:
+        more = Truncator(json_line(event.properties)).chars(_LONGEST_LINE) if event.properties else ""
+        yield Told(
+            at=event.occurred_at,
+            kind="event",
+            what=format_html("{} {}", event.name, badge(event.get_source_display(), "")),
+            more=[more] if more else (),
+            opens=page_url(event),
+        )
+
+
+tell_on(Customer, Source(model=Event, kinds=("event",), read=_recorded))

@@ -85,6 +85,12 @@ def put_in(*, workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -
     _ADD_WHO_IS_THERE.execute(workspace_id=workspace_id, segment_id=segment_id, customer_ids=list(customer_ids))
 
 
+def take_out(*, workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> None:
+    """Takes those who are in it out of the segment, in the caller's transaction. Raises SegmentNotFound."""
+    _lock_segment(workspace_id, segment_id)
+    _take_out(workspace_id, segment_id, customer_ids)
+
+
 def _lock_segment(workspace_id: str, segment_id: str) -> None:
     """Keeps the segment from being deleted before its members are in, and serializes changes to one segment."""
     in_workspace = Segment.objects.filter(workspace_id=workspace_id)

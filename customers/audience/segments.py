@@ -1,7 +1,9 @@
 """Who belongs to a segment: those put into it, and those who meet its conditions."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import monotonic
+from typing import NamedTuple, TypeVar
 
 from django.db import OperationalError, transaction
 from psycopg.errors import QueryCanceled
@@ -17,6 +19,8 @@ from customers.conditions import (
 from customers.models import Segment
 from engage.database.sql import Fragment, Statement, compose
 from engage.errors import Refusal
+
+_Found = TypeVar("_Found")
 
 
 class ErrorResolvingSegments(Refusal):
@@ -82,41 +86,77 @@ def members_of(segments: Sequence[Segment], *, workspace_id: str) -> Fragment:
     )
 
 
-class Trial(NamedTuple):
-    """How many customers were tried, and how many of them met the conditions."""
+class Counted(NamedTuple):
+    """How many belong to a segment; at least so many, unless it `is_all`."""
 
-    met: int
-    tried: int
+    number: int
+    is_all: bool
 
 
 _COUNT = Statement("""
-SELECT count(*) FILTER (WHERE {condition}), count(*) FROM customers_customer customer
-WHERE workspace_id = {workspace_id}::text
+SELECT count(*) FROM customers_customer customer WHERE workspace_id = {workspace_id}::text AND {belongs}
 """)
-_TRY = Statement("""
-SELECT count(*) FILTER (WHERE {condition}), count(*) FROM (
-    SELECT * FROM customers_customer WHERE workspace_id = {workspace_id}::text
-    ORDER BY id DESC LIMIT {customers}::bigint
+_COUNT_PUT_IN = Statement("SELECT count(*) FROM ({members}) AS member")
+_COUNT_PART = Statement("""
+SELECT count(*) FILTER (WHERE {belongs}), max(id) FROM (
+    SELECT * FROM customers_customer WHERE workspace_id = {workspace_id}::text AND id > {after}
+    ORDER BY id LIMIT {part}
 ) customer
 """)
+_FIRST = Statement("""
+SELECT id FROM customers_customer customer WHERE workspace_id = {workspace_id}::text AND {belongs}
+ORDER BY id DESC LIMIT {most}
+""")
+_PART = 5_000
 
 
-def count_meeting(*, segment: Segment, seconds: float) -> Trial | None:
-    """Tries the segment's conditions, which it must have, on all of the workspace's customers; None if it takes longer.
+def count_belonging(segment: Segment, *, seconds: float) -> Counted:
+    """Who belongs to the segment now. What cannot be counted in half of the time is counted as far as the rest lasts.
 
-    Raises ErrorResolvingSegments if they cannot be read.
+    Raises ErrorResolvingSegments if its conditions cannot be read.
     """
-    condition = _condition(segment)
+    began, workspace_id = monotonic(), segment.workspace_id
+    if segment.conditions is None:
+        counting = partial(_COUNT_PUT_IN.column, members=members_of([segment], workspace_id=workspace_id))
+    else:
+        counting = partial(_COUNT.column, belongs=belongs_to_any([segment]), workspace_id=workspace_id)
+    if (at_once := _within(seconds / 2, counting)) is not None:
+        return Counted(at_once[0], is_all=True)
+    number, after = 0, ""
+    while (left := began + seconds - monotonic()) > 0:
+        belongs = belongs_to_any([segment])
+        counting = partial(_COUNT_PART.rows, belongs=belongs, workspace_id=workspace_id, after=after, part=_PART)
+        if (part := _within(left, counting)) is None:
+            break
+        ((met, last),) = part
+        number += met
+        if last is None:
+            return Counted(number, is_all=True)
+        after = last
+    return Counted(number, is_all=False)
+
+
+def first_belonging(segment: Segment, *, most: int, seconds: float) -> list[str] | None:
+    """The ids of the latest customers who belong to the segment; None if that takes longer.
+
+    Raises ErrorResolvingSegments if its conditions cannot be read.
+    """
+    finding = partial(_FIRST.column, belongs=belongs_to_any([segment]), workspace_id=segment.workspace_id, most=most)
+    return _within(seconds, finding)
+
+
+def _within(seconds: float, asked: Callable[[], _Found]) -> _Found | None:
+    """What the statement finds; None if it takes longer."""
     try:
         with transaction.atomic():
-            usual = _limit_statements(f"{seconds * 1000:.0f}ms")
-            ((met, tried),) = _COUNT.rows(condition=condition, workspace_id=segment.workspace_id)
+            usual = _limit_statements(f"{max(seconds * 1000, 1):.0f}ms")
+            found = asked()
             _limit_statements(usual)
     except OperationalError as error:
         if isinstance(error.__cause__, QueryCanceled):
             return None
         raise
-    return Trial(met, tried)
+    return found
 
 
 def _limit_statements(limit: str) -> str:
@@ -124,14 +164,3 @@ def _limit_statements(limit: str) -> str:
     (usual,) = Statement("SELECT current_setting('statement_timeout')").column()
     Statement("SELECT set_config('statement_timeout', {limit}, true)").execute(limit=limit)
     return str(usual)
-
-
-def try_conditions(*, segment: Segment, customers: int) -> Trial:
-    """Tries the segment's conditions, which it must have, on that many of the workspace's latest customers.
-
-    It costs the same whatever the workspace's size, and says nothing of those who came before them.
-
-    Raises ErrorResolvingSegments if they cannot be read.
-    """
-    ((met, tried),) = _TRY.rows(condition=_condition(segment), workspace_id=segment.workspace_id, customers=customers)
-    return Trial(met, tried)

@@ -10,7 +10,7 @@ from journeys.admin.connections import connections, variables
 from journeys.admin.deliveries import failures, webhook_secrets
 from journeys.admin.journeys import page as journeys
 from journeys.admin.overview import dashboard
-from journeys.admin.people import enrollments, in_app, jobs, panels, triggers
+from journeys.admin.people import enrollments, history, in_app, jobs, panels, triggers
 from journeys.admin.steering import steered
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "dashboard",
     "enrollments",
     "failures",
+    "history",
     "in_app",
     "jobs",
     "journeys",

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from engage.admin.parts.columns import badge
 from journeys.jobs.progress import CountedJobs
-from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun, WebhookDelivery
+from journeys.models import Enrollment, EnrollmentJob, InAppDelivery, Journey, StepRun, WebhookDelivery
 
 JOURNEY_STATE: dict[str, str] = {
     Journey.State.ACTIVE: "success",
@@ -50,6 +50,14 @@ DELIVERY_STATE: dict[str, str] = {
     WebhookDelivery.State.DELIVERED: "success",
     WebhookDelivery.State.FAILED: "danger",
     WebhookDelivery.State.DROPPED: "warning",
+}
+IN_APP_STATE: dict[str, str] = {
+    InAppDelivery.State.DUE: "info",
+    InAppDelivery.State.SHOWN: "warning",
+    InAppDelivery.State.ACTED: "success",
+    InAppDelivery.State.CLOSED: "",
+    InAppDelivery.State.EXPIRED: "",
+    InAppDelivery.State.WITHDRAWN: "",
 }
 
 

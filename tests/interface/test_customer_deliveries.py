@@ -1,30 +1,24 @@
 """GET /api/v1/customers/{workspaceId}/{customerId}/deliveries: what journeys have sent to a customer."""
 
-from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from customers.models import Customer
 from engage.json.instants import iso_utc
 from engage.models import Workspace
-from journeys.models import Enrollment, Journey, StepRun, WebhookDelivery
+from journeys.models import Journey
 from tests.bridge.in_app.deliveries import deliver
 from tests.support.calls import customers_path, data, refused
 from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.support.sent import NOW, ago, webhook
 
 pytestmark = pytest.mark.journey(name="Follow-up", key="follow-up")
-NOW = timezone.now().replace(microsecond=0)
-
-
-def ago(minutes: int) -> Any:
-    return NOW - timedelta(minutes=minutes)
 
 
 def read(server: ServerClient, customer: Customer, query: str = "") -> list[dict[str, Any]]:
@@ -34,31 +28,6 @@ def read(server: ServerClient, customer: Customer, query: str = "") -> list[dict
 
 def page(server: ServerClient, customer: Customer, query: str = "") -> dict[str, Any]:
     return data(server.get(customers_path(customer.workspace, customer.id, "deliveries") + query), status=200)
-
-
-def webhook(
-    customer: Customer, journey: Journey, *, minutes: int, step: str = "tell", ordinal: int = 0, **fields: Any
-) -> WebhookDelivery:
-    """A webhook that was sent so many minutes ago."""
-    inside, _ = Enrollment.objects.get_or_create(
-        workspace_id=customer.workspace_id,
-        journey=journey,
-        customer=customer,
-        defaults={"revision": journey.revisions.get(), "entered_at": NOW},
-    )
-    at = ago(minutes)
-    StepRun.objects.create(
-        workspace_id=inside.workspace_id, enrollment=inside, ordinal=ordinal, step_id=step, type="webhook",
-        state="done", began_at=at,
-    )  # fmt: skip
-    given = {"state": "delivered", "result": "Answered 200.", "attempts": 1} | fields
-    made = WebhookDelivery.objects.create(
-        workspace_id=inside.workspace_id, enrollment=inside, ordinal=ordinal, host="shop.example:443", method="POST",
-        url="https://shop.example/orders?key=secret", due_at=at, **given,
-    )  # fmt: skip
-    for number in range(1, made.attempts + 1):
-        made.made.create(workspace_id=made.workspace_id, number=number, at=at, milliseconds=5, status=199 + number)
-    return made
 
 
 def test_both_kinds_are_listed_newest_first(server: ServerClient, ada: Customer, journey: Journey) -> None:

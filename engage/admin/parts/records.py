@@ -31,6 +31,7 @@ from engage.admin.parts.columns import Colours, Id, column_of, count_up_to, link
 from engage.admin.parts.edits import CheckedEdits
 from engage.admin.parts.filters import AutocompleteSelectFilter
 from engage.admin.parts.panels import tables_for
+from engage.admin.parts.timeline import timeline_of
 from engage.admin.rights.reach import reachable
 from engage.database.object_ids import ObjectIdField, is_object_id
 
@@ -232,6 +233,7 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
             if self.titled_by:
                 context["subtitle"] = vars(record)["called"] = self.title_of(record, request)
             context["panels"] = tables_for(record, request=request)
+            context["history_told"] = timeline_of(record, request=request)
             context |= self.beside(record, request)
         return super().render_change_form(request, context, *args, **kwargs)
 

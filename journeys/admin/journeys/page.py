@@ -32,8 +32,8 @@ from journeys.admin.journeys.differences import compared
 from journeys.admin.journeys.drafts import editor_of
 from journeys.admin.journeys.form import JourneyForm
 from journeys.admin.journeys.help import CONTEXT
-from journeys.admin.journeys.trying import may_try
-from journeys.admin.journeys.views import JourneyPages
+from journeys.admin.journeys.sending import SendPages
+from journeys.admin.journeys.trying import may_send, may_try
 from journeys.admin.overview.held import held_now, hold_of
 from journeys.admin.results import JOURNEY_STATE
 from journeys.admin.steering.buttons import STEER, buttons_of, may_steer
@@ -45,7 +45,7 @@ from journeys.steering.acts import record_act
 
 
 @admin.register(Journey)
-class JourneyAdmin(JourneyPages):
+class JourneyAdmin(SendPages):
     acts = (*KEEPING, STEER)
     form = JourneyForm
     list_display = ("name", "key", "workspace", "trigger_type", "state_label", "revision", "updated_at", "id")
@@ -111,6 +111,7 @@ class JourneyAdmin(JourneyPages):
             "may_keep": self.has_change_permission(request, record),
             "may_duplicate": may_duplicate(self, request),
             "may_try": may_try(request),
+            "may_send": record.trigger_type == Journey.TriggerType.API and may_send(record, request),
             "map": map_of(record, request=request),
             "hold": hold_of(record),
             "left_alone": left_alone_now(request, journey=record),

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from customers.models import Customer, Segment
 from engage.admin.parts.columns import gone, link, may_view
-from engage.models import ApiKey
+from engage.models import ApiKey, AuditEntry
 from journeys.jobs.trigger_states import CallForMany, call_of, key_that_sent
 from journeys.models import Trigger
 
@@ -21,9 +21,9 @@ _HEADERS = ["What", "Number", "Which"]
 def table_of_call(trigger: Trigger, *, request: HttpRequest) -> dict[str, Any] | None:
     """A table as this member of staff may see it; None if an event made the trigger, or if nothing was noted."""
     key, call = key_that_sent(trigger), call_of(trigger)
-    if key is None:
+    if trigger.event_id is not None or (key is None and call is None):
         return None
-    rows = [["API key", "", link(key)]] if may_view(ApiKey, request=request) else []
+    rows = _sender(trigger, key, request=request)
     if call:
         rows.append(["external ids named", f"{call.named:,}", ""])
     if call and may_view(Segment, request=request):
@@ -34,6 +34,14 @@ def table_of_call(trigger: Trigger, *, request: HttpRequest) -> dict[str, Any] |
     if call and may_view(Customer, request=request):
         rows += _left_out(call)
     return {"headers": _HEADERS, "rows": rows} if rows else None
+
+
+def _sender(trigger: Trigger, key: ApiKey | None, *, request: HttpRequest) -> list[list[Any]]:
+    """The key that sent it, or who did by hand."""
+    if key is not None:
+        return [["API key", "", link(key)]] if may_view(ApiKey, request=request) else []
+    entry = AuditEntry.objects.filter(object_id=trigger.pk, object_kind="trigger").first()
+    return [["sent by", "", entry.actor_name]] if entry else []
 
 
 def _left_out(call: CallForMany) -> list[list[Any]]:

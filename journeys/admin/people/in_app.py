@@ -8,15 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
-from customers.models import Customer
 from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter
-from engage.admin.parts.panels import Panel, show_on
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest
+from journeys.admin.results import IN_APP_STATE
 from journeys.in_app.withdrawing import withdraw
 from journeys.models import InAppDelivery
-
-_STATE = {"due": "info", "shown": "warning", "acted": "success", "closed": "", "expired": "", "withdrawn": ""}
 
 
 @admin.register(InAppDelivery)
@@ -24,7 +21,7 @@ class InAppDeliveryAdmin(ReadOnlyAdmin):
     list_display = ("customer", "message_id", "state", "created_at", "shown_at", "ended_at", "workspace", "id")
     list_display_links = ("created_at", "id")
     titled_by = ("message_id", "customer")
-    colours: ClassVar = {"state": _STATE}
+    colours: ClassVar = {"state": IN_APP_STATE}
     list_filter = (("state", ChoicesDropdownFilter), ("message_id", ExactFilter), ("customer", ExactFilter))
     search_help_text = f"Delivery id, or {BY_CUSTOMER}"
     fieldsets = (
@@ -54,14 +51,3 @@ class InAppDeliveryAdmin(ReadOnlyAdmin):
             return delivery, "The message is withdrawn: no page shows it any more."
 
         return self.acted(request, delivery, take_back)
-
-
-show_on(
-    Customer,
-    Panel(
-        model=InAppDelivery,
-        by="customer",
-        columns=("message_id", "state", "created_at", "shown_at", "ended_at"),
-        opens="created_at",
-    ),
-)

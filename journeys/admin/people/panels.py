@@ -10,18 +10,13 @@ show_on(Workspace, Panel(model=Journey, by="workspace", columns=("__str__", "key
 show_on(
     Customer,
     Panel(
-        model=EnrollmentJob,
-        by="customer",
-        columns=("journey", "status", "result", "reason", "queued_at"),
-        opens="queued_at",
-        place=0,  # why somebody is inside or not is what staff come for
-    ),
-    Panel(
         model=Enrollment,
         by="customer",
         columns=("journey", "state", "step_id", "due_at", "entered_at"),
         opens="entered_at",
-        place=0,
+        place=0,  # where somebody is inside is what staff come for
+        title="journeys that they entered",
+        rows=10,
     ),
 )
 

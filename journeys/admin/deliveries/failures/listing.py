@@ -9,7 +9,7 @@ from django.db.models.expressions import RawSQL
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -29,6 +29,7 @@ from journeys.admin.deliveries.failures.conditions import (
     periods,
 )
 from journeys.admin.deliveries.failures.sending import SendsAgain, resendings
+from journeys.admin.deliveries.sent import kinds_seen, sent_list
 from journeys.enrollments.states import NEXT_ATTEMPT
 from journeys.models import Enrollment, Journey, StepRun, WebhookAttempt, WebhookDelivery
 
@@ -132,6 +133,15 @@ class FailureAdmin(SendsAgain):
             return ""
         return render_to_string("journeys/admin/failures/again_button.html", {"delivery": delivery})
 
+    def get_urls(self) -> list[URLPattern]:
+        return [self.address("sent/", self.sent, "sent"), *super().get_urls()]
+
+    def sent(self, request: HttpRequest) -> HttpResponse:
+        """All that was sent, delivered or not."""
+        if not kinds_seen(request):
+            raise PermissionDenied
+        return self.page(request, "journeys/admin/sent.html", title="Deliveries", **sent_list(request))
+
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Goes to the timeline in which it stands, for who may see that."""
         if not (self.has_view_permission(request) and may_view(Enrollment, request=request)):
@@ -159,5 +169,6 @@ class FailureAdmin(SendsAgain):
             "may_send_all": self.has_send_permission(request) and not (is_trying(request) or changes.query),
             "send_all": f"{reverse('admin:journeys_webhookdelivery_send_again')}?{conditions_in(request)}",
             "periods": periods(now),
+            "sees_sent": bool(kinds_seen(request)),
             "resendings": resendings(request),
         }
