@@ -1,4 +1,4 @@
-"""The admin's sidebar: every list, grouped by subject and shown to staff who may view it or add to it.
+"""The admin's sidebar: every list, by task, shown to staff who may view it or add to it.
 
 Unfold imports it for the first page, not for the settings: it needs the models.
 """
@@ -16,6 +16,7 @@ from config.monitoring.standing import sees_health
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.parts.columns import may_view
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
+from journeys.admin.deliveries.sent import kinds_seen
 from journeys.models import (
     Chunk,
     Connection,
@@ -32,38 +33,37 @@ from journeys.models import (
     WebhookSecret,
 )
 
+# By what staff come for; all else is folded.
 _LISTS: dict[str, list[tuple[str, str, type[Model]]]] = {
-    "Journeys": [
+    "": [
         ("Journeys", "route", Journey),
+        ("Customers", "person", Customer),
+        ("Segments", "groups", Segment),
+        ("In-app messages", "chat_bubble", Message),
+        ("Connections", "power", Connection),
         ("Failures", "error", WebhookDelivery),
+    ],
+    "Operations": [
+        ("Enrollments", "directions_walk", Enrollment),
         ("Triggers", "bolt", Trigger),
         ("Jobs", "fact_check", EnrollmentJob),
-        ("Enrollments", "directions_walk", Enrollment),
-        ("Connections", "power", Connection),
-        ("Variables", "data_object", Variable),
+        ("Events", "event_note", Event),
+        ("In-app deliveries", "mark_chat_read", InAppDelivery),
+        ("In-app interactions", "touch_app", Interaction),
+        ("Segment members", "group_add", SegmentMembership),
+        ("Journey revisions", "history", JourneyRevision),
         ("Steering acts", "tune", SteeringAct),
         ("Steered hosts", "dns", SteeredHost),
         ("Waiting batches", "hourglass_top", Chunk),
-        ("Journey revisions", "history", JourneyRevision),
     ],
-    "Customers": [
-        ("Customers", "person", Customer),
-        ("Segments", "groups", Segment),
-        ("Segment members", "group_add", SegmentMembership),
-        ("Events", "event_note", Event),
-    ],
-    "In-app messages": [
-        ("In-app messages", "chat_bubble", Message),
-        ("In-app deliveries", "mark_chat_read", InAppDelivery),
-        ("In-app interactions", "touch_app", Interaction),
-    ],
-    "Access": [
+    "Settings": [
         ("Workspaces", "domain", Workspace),
+        ("Memberships", "group", Membership),
         ("API keys", "key", ApiKey),
         ("Apps", "devices", App),
+        ("Variables", "data_object", Variable),
         ("Identity keys", "fingerprint", IdentityKey),
         ("Webhook secrets", "signature", WebhookSecret),
-        ("Memberships", "group", Membership),
         ("Audit entries", "policy", AuditEntry),
         ("Users", "badge", User),
         ("Groups", "shield_person", Group),
@@ -76,18 +76,26 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
     Nothing is left for Unfold to find out: it would make a class for each link, for every page.
     """
-    index = reverse("admin:index")
-    overview = {"title": "Overview", "icon": "monitoring", "link": index, "active": request.path == index}
-    items = [overview]
+    more = {"": [_page("Overview", "monitoring", reverse("admin:index"), request)], "Operations": []}
+    if kinds_seen(request):
+        more["Operations"].append(
+            _page("Deliveries", "outgoing_mail", reverse("admin:journeys_webhookdelivery_sent"), request)
+        )
     if sees_health(request):
-        address = reverse("health")
-        items.append({"title": "Health", "icon": "ecg_heart", "link": address, "active": request.path == address})
-    return [{"items": items}, *(_group(title, request=request) for title in _LISTS)]
+        more["Operations"].append(_page("Health", "ecg_heart", reverse("health"), request))
+    groups = []
+    for title, lists in _LISTS.items():
+        links = [link for listed in lists if (link := _link(*listed, request=request))]
+        items = [*more.get(title, []), *links]
+        folded = bool(title) and not any(item["active"] for item in items)
+        groups.append(
+            {"title": title, "separator": bool(title), "collapsible": bool(title), "folded": folded, "items": items}
+        )
+    return groups
 
 
-def _group(title: str, *, request: HttpRequest) -> dict[str, Any]:
-    links = [link for listed in _LISTS[title] if (link := _link(*listed, request=request))]
-    return {"title": title, "separator": True, "items": links}
+def _page(title: str, icon: str, address: str, request: HttpRequest) -> dict[str, Any]:
+    return {"title": title, "icon": icon, "link": address, "active": request.path == address}
 
 
 def _link(title: str, icon: str, model: type[Model], *, request: HttpRequest) -> dict[str, Any] | None:
@@ -99,4 +107,6 @@ def _link(title: str, icon: str, model: type[Model], *, request: HttpRequest) ->
         title, address = f"Add {model._meta.verbose_name}", reverse(f"{pages}_add")
     else:
         return None
-    return {"title": title, "icon": icon, "link": address, "active": address in request.path}
+    own = request.path.removeprefix(address)
+    active = request.path.startswith(address) and not own.startswith("sent/")
+    return {"title": title, "icon": icon, "link": address, "active": active}

@@ -238,7 +238,12 @@ UNFOLD = {
     "STYLES": [lambda request: static("engage/admin.css")],
     "DASHBOARD_CALLBACK": "journeys.admin.overview.dashboard.with_overview",
     "COMMAND": {"search_callback": "engage.admin.pages.global_search.find_anywhere"},
-    "ACCOUNT": {"navigation": [{"title": "Second factor", "link": reverse_lazy("second_factor_set_up")}]},
+    "ACCOUNT": {
+        "navigation": [
+            {"title": "Second factor", "link": reverse_lazy("second_factor_set_up")},
+            {"title": "API documentation", "link": "/api/v1/docs"},
+        ]
+    },
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": "config.navigation.sidebar"},
 }
 

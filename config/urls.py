@@ -12,7 +12,7 @@ from config.local import message_demo
 from config.monitoring.health import livez, readyz
 from config.monitoring.metrics import metrics
 from config.monitoring.standing import health
-from engage.admin.login import break_glass
+from engage.admin.login import break_glass, invitations
 from engage.admin.login.second_factor import pages as second_factor
 from engage.calls.call import Call
 from engage.calls.views import urlpatterns as views_of
@@ -35,6 +35,7 @@ urlpatterns = [
     path("admin/second-factor/", second_factor.ask, name="second_factor"),
     path("admin/second-factor/set-up/", second_factor.set_up, name="second_factor_set_up"),
     path("admin/break-glass/<str:token>", break_glass.enter, name="break_glass"),
+    path("admin/set-password/<str:token>", invitations.set_password, name="set_password"),
     *([path("admin/openid/", include("engage.admin.login.openid.urls"))] if settings.OIDC_ISSUER else []),
     path("admin/", admin.site.urls),
     path("admin", ElsewhereView.as_view(address="/admin/")),

@@ -12,15 +12,18 @@ SECONDS = 600
 _SALT = "engage.break_glass"
 
 
-def token_of(user: User) -> str:
-    """Opens the account once, within SECONDS, unless somebody logs in to it before or its password changes."""
-    return signing.dumps([user.pk, _state_of(user)], salt=_SALT)
+def token_of(user: User, *, salt: str = _SALT) -> str:
+    """Opens the account once, within SECONDS, unless somebody logs in to it before or its password changes.
+
+    Links for another end have another `salt`.
+    """
+    return signing.dumps([user.pk, _state_of(user)], salt=salt)
 
 
-def taken(token: str) -> User | None:
+def taken(token: str, *, salt: str = _SALT, seconds: int = SECONDS) -> User | None:
     """The account that it opens now, locked until the end of the transaction; None: none."""
     try:
-        number, state = signing.loads(token, salt=_SALT, max_age=SECONDS)
+        number, state = signing.loads(token, salt=salt, max_age=seconds)
     except signing.BadSignature:
         return None
     user = User.objects.select_for_update().filter(pk=number, is_active=True).first()

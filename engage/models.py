@@ -34,6 +34,9 @@ class Workspace(models.Model):
     feed = models.BooleanField(
         default=False, db_default=False, help_text="Keep for some days what happens, for servers to read it."
     )
+    support_may_hold = models.BooleanField(
+        default=False, db_default=False, help_text="The role support may hold journeys, and have them go on."
+    )
     subscribed = models.BooleanField(default=False, db_default=False, editable=False)  # whether it has subscriptions
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

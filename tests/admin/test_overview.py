@@ -38,7 +38,7 @@ def test_it_tells_how_much_work_waits_and_how_late_it_is(staff: Client, acme: Wo
     populate(rival, rows=1)
     Chunk.objects.filter(workspace=acme).update(turn_at=timezone.now() - timedelta(minutes=5, seconds=40))
     Chunk.objects.filter(workspace=rival).update(error="It burst.")
-    jobs = figures_of(staff)["Jobs to decide"]
+    jobs = figures_of(staff)["Waiting to enter"]
     assert (jobs.value, jobs.note) == ("3", "the first is late by 5\xa0minutes")
     failing = figures_of(staff, "failures")["Decisions that fail"]
     assert (failing.value, failing.failed) == ("1", True)
@@ -127,15 +127,15 @@ def test_it_tells_how_many_enrollments_are_due(staff: Client, acme: Workspace) -
     Enrollment.objects.exclude(pk=completed.pk).update(state="active", due_at=now - timedelta(hours=1, seconds=40))
     Enrollment.objects.filter(pk=later.pk).update(due_at=now + timedelta(hours=1))
     Enrollment.objects.filter(pk=since.pk).update(due_at=now - timedelta(minutes=1))
-    due = figures_of(staff)["Enrollments to walk"]
+    due = figures_of(staff)["Late for a next step"]
     assert (due.value, due.note) == ("2", "the first is late by 1\xa0hour")
 
 
 def test_it_is_quiet_where_nothing_happened_yet(staff: Client) -> None:
     context = staff.get("/admin/").context
     assert [(figure.value, figure.note) for figure in (*context["figures"], *context["failures"])] == [
-        ("0", "every job is decided"),
-        ("0", "none is due"),
+        ("0", "nobody waits for a decision"),
+        ("0", "nobody is due"),
         ("0", "none is late"),
         ("0", "in the last day"),
         ("0", "in the last day"),

@@ -6,7 +6,7 @@ from django.test import Client
 from engage.admin.parts.columns import page_url
 from engage.models import AuditEntry, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, SteeredHost, SteeringAct, Trigger
-from tests.admin.staff import staff_with
+from tests.admin.staff import member, staff_with
 from tests.journeys.walking.stories import enter
 from tests.support.audit import told
 from tests.support.calls import data, let_workers_walk, trigger
@@ -101,6 +101,19 @@ def test_only_who_may_change_journeys_may_steer_them(journey: Journey, onlooker:
         assert staff_with(*STEERS).get(path).status_code == 200 if path == paths[0] else True
     assert staff_with("change_journey").get(paths[1]).status_code == 403
     assert not SteeringAct.objects.exists()
+
+
+def test_support_may_hold_journeys_and_no_more_where_the_workspace_says_so(acme: Workspace, journey: Journey) -> None:
+    support = member("sue", acme="support")
+    assert support.get(steer(journey, "hold")).status_code == 403
+    Workspace.objects.filter(pk=acme.pk).update(support_may_hold=True)
+    assert steer(journey, "hold") in shown(support, page_url(journey))
+    assert steer(journey, "abort") not in shown(support, page_url(journey))
+    for act in ("close", "abort", "activate"):
+        assert support.post(steer(journey, act), {"reason": "Mine."}).status_code == 403
+    assert "Held." in done(support, steer(journey, "hold"), reason="It sends twice.")
+    assert "Resumed." in done(support, steer(journey, "resume"))
+    assert member("vic", acme="viewer").get(steer(journey, "hold")).status_code == 403
 
 
 def test_a_host_is_held_released_and_given_a_rate(staff: Client, acme: Workspace, rival: Workspace) -> None:

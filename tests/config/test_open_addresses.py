@@ -63,6 +63,7 @@ ROWS: dict[str, Row] = {
     "admin": costs_nothing,
     "admin/break-glass/<str:token>": costs_nothing,  # a wrong token is known by its signature
     "admin/login/": is_counted,
+    "admin/set-password/<str:token>": costs_nothing,  # likewise
     "admin/logout/": costs_nothing,
     "admin/openid/": is_counted,
     "admin/openid/callback/": is_counted,

@@ -33,7 +33,13 @@ def test_it_is_a_page_that_needs_no_key() -> None:
 def test_no_address_of_another_host_stands_in_it() -> None:
     page = get(PAGE).content.decode()
     assert "//" not in page.replace("http://testserver/", "/")
-    assert len(addresses_in(page)) == 7
+    assert len(addresses_in(page)) == 8
+
+
+def test_it_begins_with_a_quick_start_in_three_languages() -> None:
+    page = get(PAGE).content.decode()
+    assert re.findall("<h2>(.*?)</h2>", page)[:3] == ["curl", "Python", "Node"]
+    assert page.index("Quick start") < page.index('id="documentation"')
 
 
 def test_it_prints_the_tag_that_holds_the_sdk_to_its_hash() -> None:

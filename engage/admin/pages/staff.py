@@ -18,7 +18,7 @@ from engage.admin.login.openid import PREFIX
 from engage.admin.parts.edits import CheckedEdits
 from engage.audit.facts import SECRET
 from engage.audit.recording import change, record
-from engage.models import AuditEntry
+from engage.models import AuditEntry, Membership
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -98,6 +98,17 @@ class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdm
         """An account that is made here is for the admin, so it may log in."""
         obj.is_staff = obj.is_staff or not change
         super().save_model(request, obj, form, change)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Of members, roles say what they may do: their page has no list of permissions, which count no more."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or not Membership.objects.filter(user=obj).exists():
+            return fieldsets
+        hidden = {"groups", "user_permissions"}
+        return [
+            (title, {**options, "fields": [name for name in options["fields"] if name not in hidden]})
+            for title, options in fieldsets
+        ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """The name of an account that an OpenID Connect provider vouches for says whose it is."""

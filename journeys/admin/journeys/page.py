@@ -36,7 +36,7 @@ from journeys.admin.journeys.sending import SendPages
 from journeys.admin.journeys.trying import may_send, may_try
 from journeys.admin.overview.held import held_now, hold_of
 from journeys.admin.results import JOURNEY_STATE
-from journeys.admin.steering.buttons import STEER, buttons_of, may_steer
+from journeys.admin.steering.buttons import STEER, buttons_of
 from journeys.admin.steering.how_to_trigger import ways_to_trigger
 from journeys.admin.steering.keeping import KEEPING, ArchivedFilter, may_duplicate
 from journeys.design.authoring import save_journey
@@ -116,7 +116,7 @@ class JourneyAdmin(SendPages):
             "hold": hold_of(record),
             "left_alone": left_alone_now(request, journey=record),
             "may_try_now": may_try_now(request),
-            "buttons": buttons_of(record) if may_steer(self, request) else [],
+            "buttons": buttons_of(record, request),
         }
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

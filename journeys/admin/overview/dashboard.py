@@ -86,9 +86,9 @@ def keeping_up(may: Any) -> list[Figure]:
         return []
     waiting, figures = backlog(), []
     if may(Chunk):
-        figures.append(_waiting("Jobs to decide", _jobs(waiting), "every job is decided", list_url(Chunk)))
+        figures.append(_waiting("Waiting to enter", _jobs(waiting), "nobody waits for a decision", list_url(Chunk)))
     if may(Enrollment):
-        figures.append(_waiting("Enrollments to walk", waiting.enrollments, "none is due", list_url(Enrollment)))
+        figures.append(_waiting("Late for a next step", waiting.enrollments, "nobody is due", list_url(Enrollment)))
     if may(WebhookDelivery):
         failing = counted(waiting.open_circuits, "failing way is", "failing ways are")
         left_alone = f"; {failing} left alone" if waiting.open_circuits else ""
@@ -125,7 +125,7 @@ def what_failed(request: HttpRequest, *, now: datetime) -> list[Figure]:
         figures.append(_failed("Failed webhooks", failed, f"{list_url(WebhookDelivery)}{of_the_day}"))
     if may(Enrollment):
         given_up = reachable(Enrollment.objects.filter(GAVE_UP, ended_at__gte=since), request=request)
-        figures.append(_failed("Given-up enrollments", given_up, f"{list_url(Enrollment)}ended=given-up"))
+        figures.append(_failed("Customers given up after errors", given_up, f"{list_url(Enrollment)}ended=given-up"))
     if may(Chunk) and reach_of(request.user).workspaces is None:
         figures.append(failing_work())
     return figures

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
@@ -15,6 +16,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextareaWid
 from engage.admin.parts.acts import Act, Done
 from engage.admin.parts.columns import page_url
 from engage.admin.parts.records import RecordAdmin
+from engage.admin.rights.reach import HOLD
 from engage.audit.acting import by_staff
 from engage.errors import Refusal
 from journeys import wakeups
@@ -150,6 +152,7 @@ _CANCEL = Button(
     do=lambda trigger, leave=True, **said: cancel_trigger(trigger, exit_enrollments=leave, **said),
     danger=True,
 )
+_HOLDING = ("hold", "resume", "pace")
 _OF_STATE = {
     Journey.State.ACTIVE: ("hold", "close", "abort"),
     Journey.State.CLOSED: ("activate", "hold", "abort"),
@@ -158,8 +161,8 @@ _OF_STATE = {
 }
 
 
-def buttons_of(journey: Journey) -> list[dict[str, Any]]:
-    """The acts that its state allows, as the template draws them."""
+def buttons_of(journey: Journey, request: HttpRequest) -> list[dict[str, Any]]:
+    """The acts that its state allows and that this member of staff may do, as the template draws them."""
     names = _OF_STATE[journey.state]
     if journey.state is Journey.State.HELD and not journey.active:
         names = ("resume", "activate", "abort")
@@ -170,6 +173,7 @@ def buttons_of(journey: Journey) -> list[dict[str, Any]]:
     return [
         {"act": BUTTONS[name], "href": reverse("admin:journeys_journey_steer", args=[journey.pk, name])}
         for name in names
+        if _may(name, request)
     ]
 
 
@@ -181,6 +185,11 @@ def button_of(trigger: Trigger) -> dict[str, Any]:
 def may_steer(_: Any, request: HttpRequest) -> bool:
     """Whoever may change journeys may steer them."""
     return request.user.has_perm("journeys.change_journey")
+
+
+def _may(act: str, request: HttpRequest) -> bool:
+    """Who may hold a journey may have it go on, and change how fast; all else is for those who may change it."""
+    return may_steer(None, request) or (act in _HOLDING and request.user.has_perm(HOLD))
 
 
 def _form_of(button: Button, request: HttpRequest) -> ReasonForm:
@@ -219,18 +228,20 @@ def _do(button: Button, _: RecordAdmin, request: HttpRequest, record: Any) -> Do
     return Done(record, f"{button.done} {numbers}.{'' if getattr(did, 'settled', True) else NOT_SETTLED}")
 
 
-def _button(act: str) -> Button:
+def _button(act: str, request: HttpRequest) -> Button:
     if act not in BUTTONS:
         raise Http404
+    if not _may(act, request):
+        raise PermissionDenied
     return BUTTONS[act]
 
 
 STEER = Act(
     name="steer",
     route="steer/<str:act>",
-    may=may_steer,
-    asks=lambda *asked, act: _ask(_button(act), *asked),
-    do=lambda *asked, act: _do(_button(act), *asked),
+    may=lambda _, request: _may("hold", request),
+    asks=lambda admin, request, record, act: _ask(_button(act, request), admin, request, record),
+    do=lambda admin, request, record, act: _do(_button(act, request), admin, request, record),
     noted_as=None,
 )
 CANCEL = Act(name="cancel", may=may_steer, asks=partial(_ask, _CANCEL), do=partial(_do, _CANCEL), noted_as=None)
