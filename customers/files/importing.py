@@ -159,4 +159,4 @@ def _finish(progress: Import) -> None:
     progress.save()
     if progress.counts.get("created", 0) >= _MANY:  # until autovacuum comes, queries are planned for those before
         with connection.cursor() as cursor:
-            cursor.execute("ANALYZE customers_customer")
+            cursor.execute("ANALYZE (SKIP_LOCKED) customers_customer")

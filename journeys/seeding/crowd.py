@@ -27,5 +27,5 @@ def seed_crowd(*, workspace: Workspace, size: int) -> int:
                 copy.write_row((customer_id, workspace.id, f"user-{number}", "{}"))
         if missing:
             # Until autovacuum runs, queries would be planned for the few customers that there were before.
-            cursor.execute("ANALYZE customers_customer")
+            cursor.execute("ANALYZE (SKIP_LOCKED) customers_customer")
     return len(missing)

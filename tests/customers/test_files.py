@@ -4,12 +4,15 @@ import csv
 import io
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection, transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +26,10 @@ from tests.support.bridge_calls import click
 from tests.support.calls import customers_path
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
+from tests.support.processes import ROOT, environment
+from tests.support.simultaneous import elsewhere
 from tests.support.tables import taken_back
+from tests.support.waiting import wait_until
 
 
 def written(path: Path, text: str) -> Path:
@@ -213,6 +219,33 @@ def test_a_second_run_changes_nothing_and_another_one_goes_on(acme: Workspace, t
         imported(acme, file)
     assert {one[0]: one[4] for one in everybody(acme)} == {"ada": {}, "bob": {"plan": "free"}}
     assert Import.objects.get().counts == {"created": 1, "found": 1, "failed": 1, "skipped": 0, "blank": 0}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_goes_on_after_a_kill_writes_each_row_once(acme: Workspace, tmp_path: Path) -> None:
+    lines = [f"p-{n},{n}" if n % 1_000 else f",{n}" for n in range(1, 40_001)]
+    file = written(tmp_path / "people.csv", "\n".join(["external_id,n", *lines]))
+    command = [sys.executable, "manage.py", "import_customers", str(file), "--workspace", acme.key]
+    with subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.DEVNULL) as killed:
+        wait_until(lambda: Import.objects.filter(rows__gt=0).exists(), what="the first rows")
+        killed.kill()
+    before = Import.objects.get()
+    assert (before.rows < 40_000, before.finished_at) == (True, None)
+    with pytest.raises(CommandError, match="40 rows failed"):
+        imported(acme, file)
+    done = Import.objects.get().counts
+    assert (done["failed"], done["created"] + done["found"]) == (40, 39_960)
+    assert {one[0]: one[4] for one in everybody(acme)} == {f"p-{n}": {"n": str(n)} for n in range(40_001) if n % 1_000}
+    assert [int(row[0]) for row in errors_of(file)[1:]] == [n + 1 for n in range(1_000, 40_001, 1_000)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_autovacuum_holds_up_no_import(acme: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("customers.files.importing._MANY", 1)
+    file = written(tmp_path / "people.csv", "external_id\nada\n")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE customers_customer IN SHARE UPDATE EXCLUSIVE MODE")
+        assert "1 created" in elsewhere(lambda: imported(acme, file))
 
 
 def test_rows_are_members_of_a_segment_as_well(acme: Workspace, tmp_path: Path) -> None:
