@@ -8,10 +8,10 @@
     case = read_object(Case, part, step)
 
 What is not described is refused, as is what is missing, with all other mistakes. Rules over several fields stand in a
-class method `check(where, parts, read)`.
+class method `check(where, parts, read)`. What authors are told of a field stands in the same line: `about=told(…)`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
@@ -21,6 +21,32 @@ from engage.json.documents import Fields, Part, Reading
 _Value = TypeVar("_Value")
 _Where = TypeVar("_Where")
 _DESCRIPTION = "written"
+About = Mapping[str, Any]
+Abouts = Sequence[About]
+
+
+def told(label: str, kind: str, help: str = "", **more: Any) -> dict[str, Any]:  # noqa: A002
+    """What an author is told of a field: its label, the kind of its value, a sentence, and what that kind has beside.
+
+    `start` is what a new object has there.
+    """
+    return {"type": kind, "label": label, "help": help, **more}
+
+
+def variants(label: str, *kinds: tuple[str, str, type | Abouts], otherwise: str = "") -> dict[str, Any]:
+    """Fields of which one kind alone may stand there: the field that tells it, what authors call it, its fields.
+
+    `otherwise`: what they call it if none does, where that may be.
+    """
+    return {
+        "type": "variants",
+        "label": label,
+        "otherwise": otherwise,
+        "variants": [
+            {"name": name, "label": called, "fields": list(abouts_of(of) if isinstance(of, type) else of)}
+            for name, called, of in kinds
+        ],
+    }
 
 
 @dataclass(frozen=True)
@@ -30,6 +56,7 @@ class _Description:
     read: Callable[[Any, Fields], Any]
     required: Sequence[str] = ()
     optional: Sequence[str] = ()
+    about: Abouts = ()
 
 
 def taken_from(
@@ -38,12 +65,20 @@ def taken_from(
     required: Sequence[str] = (),
     optional: Sequence[str] = (),
     default: Any = MISSING,
+    about: Abouts = (),
 ) -> Any:
     """A field that is read from several parts, or from none. The default is that of objects made by hand."""
-    return field(default=default, metadata={_DESCRIPTION: _Description(read, required, optional)})
+    return field(default=default, metadata={_DESCRIPTION: _Description(read, required, optional, about)})
 
 
-def within(name: str, read: Callable[[_Where, Part], _Value], *, default: Any = MISSING, or_null: bool = False) -> Any:
+def within(
+    name: str,
+    read: Callable[[_Where, Part], _Value],
+    *,
+    default: Any = MISSING,
+    or_null: bool = False,
+    about: About | None = None,
+) -> Any:
     """A field read from the part of this name, by what the object is read within.
 
     With a default, the part may be left out, and with `or_null` it may be null for that.
@@ -55,18 +90,29 @@ def within(name: str, read: Callable[[_Where, Part], _Value], *, default: Any = 
         return read(where, parts[name])
 
     if default is MISSING:
-        return taken_from(found, required=[name])
-    return taken_from(found, optional=[name], default=default)
+        return taken_from(found, required=[name], about=_named(name, about, required=True))
+    return taken_from(found, optional=[name], default=default, about=_named(name, about))
 
 
-def written(name: str, read: Callable[[Part], _Value], *, default: Any = MISSING, or_null: bool = False) -> Any:
+def _named(name: str, about: About | None, **more: Any) -> Abouts:
+    return () if about is None else [{"name": name, **about, **more}]
+
+
+def written(
+    name: str,
+    read: Callable[[Part], _Value],
+    *,
+    default: Any = MISSING,
+    or_null: bool = False,
+    about: About | None = None,
+) -> Any:
     """As within, if nothing else has to be known."""
-    return within(name, lambda _, part: read(part), default=default, or_null=or_null)
+    return within(name, lambda _, part: read(part), default=default, or_null=or_null, about=about)
 
 
 def all_of(kind: type) -> Any:
     """A field that is an object whose own fields stand beside this one's."""
-    return taken_from(partial(read_beside, kind), **names_of(kind)._asdict())
+    return taken_from(partial(read_beside, kind), **names_of(kind)._asdict(), about=abouts_of(kind))
 
 
 class Names(NamedTuple):
@@ -80,6 +126,11 @@ def names_of(kind: type) -> Names:
     """The names of all fields, in the order in which they are described."""
     each = _descriptions(kind).values()
     return Names([name for one in each for name in one.required], [name for one in each for name in one.optional])
+
+
+def abouts_of(kind: type) -> list[About]:
+    """What authors are told of all fields, in the order in which they are described."""
+    return [about for one in _descriptions(kind).values() for about in one.about]
 
 
 def read_object(kind: type[_Value], part: Part, where: Any = None) -> _Value:

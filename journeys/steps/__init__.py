@@ -7,7 +7,8 @@
    to, as values that the caller writes.
 4. exit_rules.py: what ends an enrollment whichever step it is at; events.py: which events match; conditions.py and
    durations.py: as definitions have them.
-5. graph.py: all of that as a graph in words, to be drawn and counted by.
+5. graph.py: all of that as a graph in words, to be drawn and counted by; description.py: the kinds as data, for an
+   editor.
 6. The kinds: webhook.py and send.py (sending.py), in_app.py, delay.py (moments.py, times_of_day.py), wait_for_event.py,
    wait_until.py, branch.py, split.py, update_profile.py, track_event.py and exit.py; templated.py is what those with
    templates share.

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from customers.conditions import Condition, Facts, evaluate, findings_of, in_words, values_that_decide
-from engage.json.described import list_of, object_of, within
+from engage.json.described import abouts_of, list_of, object_of, told, within
 from journeys.steps.conditions import condition_within
 from journeys.steps.context import StepContext
-from journeys.steps.kinds import Kind, Way, target, way
+from journeys.steps.kinds import STEP, Kind, Way, target, way
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
 
@@ -23,8 +23,8 @@ MAX_CASES = 20
 class Case:
     """Where to go if the condition holds (None: the end)."""
 
-    condition: Condition = within("if", condition_within)
-    next: str | None = within("next", WrittenStep.target)
+    condition: Condition = within("if", condition_within, about=told("If", "condition", start={}))
+    next: str | None = within("next", WrittenStep.target, about=STEP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,8 @@ class Branch(Kind):
     """Goes to the target of the first case that holds, otherwise to `next`."""
 
     type: ClassVar = "branch"
+    title: ClassVar = "Branch"
+    icon: ClassVar = "call_split"
     does: ClassVar = "Goes the way of the first case that holds; without else, on to the next step where none does."
     examples: ClassVar = (
         {
@@ -42,8 +44,12 @@ class Branch(Kind):
     )
     label: ClassVar = "Branch"
 
-    cases: tuple[Case, ...] = within("cases", list_of(object_of(Case), at_most=MAX_CASES, least=1, called="one case"))
-    next: str | None = target("else")
+    cases: tuple[Case, ...] = within(
+        "cases",
+        list_of(object_of(Case), at_most=MAX_CASES, least=1, called="one case"),
+        about=told("Cases", "list", item="case", fields=abouts_of(Case), least=1, most=MAX_CASES),
+    )
+    next: str | None = target("else", "Otherwise")
 
     def ways(self) -> list[Way]:
         return [*(way(case.next, in_words(case.condition)) for case in self.cases), way(self.next, "otherwise")]

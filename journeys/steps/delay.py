@@ -10,7 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import ClassVar
 
-from engage.json.described import list_of, read_beside, taken_from, within, written
+from engage.json.described import abouts_of, list_of, read_beside, taken_from, told, variants, within, written
 from engage.json.documents import Fields, Part, Reading
 from engage.json.durations import LONGEST, InvalidDuration, duration_in_words, parse_offset
 from journeys.rendering import Rendering
@@ -25,6 +25,7 @@ from journeys.steps.written import Written, WrittenStep
 
 _LONGEST_TEXT = 100
 _DAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
+_ZONE = told("Time zone", "zone", "Of a place, or that of a customer by a field.")
 
 
 def _read_days(_: Written, part: Part) -> tuple[int, ...]:
@@ -62,7 +63,7 @@ def read_offset(part: Part) -> timedelta:
 class FixedTime:
     """`for`: a fixed duration."""
 
-    duration: timedelta = written("for", read_duration)
+    duration: timedelta = written("for", read_duration, about=told("For", "duration", start="P1D"))
 
     @property
     def paces_loops(self) -> bool:
@@ -82,9 +83,9 @@ class TimeOfDay:
 
     paces_loops: ClassVar = True
 
-    clock: time = written("until", _read_time)
-    zone: Zone = taken_from(_read_required_zone)
-    days: tuple[int, ...] = within("days", _read_days, default=())
+    clock: time = written("until", _read_time, about=told("Until", "time", start="09:00"))
+    zone: Zone = taken_from(_read_required_zone, about=[{"name": "timezone", **_ZONE, "start": "UTC"}])
+    days: tuple[int, ...] = within("days", _read_days, default=(), about=told("Only on", "days", choices=_DAYS))
 
     def end(self, context: StepContext, rendering: Rendering) -> tuple[datetime, str]:
         zone, remark = self.zone.at(context.facts())
@@ -103,9 +104,13 @@ class Moment:
     paces_loops: ClassVar = False
 
     as_written: str = written("at", Part.text)
-    text: str | TemplatedText = within("at", _read_moment)
-    zone: Zone = within("timezone", read_zone, default=Zone())
-    offset: timedelta = written("offset", read_offset, default=timedelta())
+    text: str | TemplatedText = within(
+        "at", _read_moment, about=told("At", "text", "A time in ISO 8601, or a template that gives one.", start="")
+    )
+    zone: Zone = within("timezone", read_zone, default=Zone(), about=_ZONE)
+    offset: timedelta = written(
+        "offset", read_offset, default=timedelta(), about=told("Shifted by", "offset", "Before or after that time.")
+    )
 
     @property
     def in_words(self) -> str:
@@ -131,6 +136,9 @@ class Moment:
 
 
 _LENGTHS: Mapping[str, type[FixedTime | TimeOfDay | Moment]] = {"for": FixedTime, "until": TimeOfDay, "at": Moment}
+_ON_MISSING = told(
+    "Where there is no such time", "choice", choices=[["exit", "Leave the journey"], ["continue", "Go on at once"]]
+)
 # What each other field says something about.
 _BESIDE = {"timezone": ("until", "at"), "days": ("until",), "offset": ("at",), "onMissing": ("at",)}
 
@@ -148,6 +156,8 @@ class Delay(Kind):
     """
 
     type: ClassVar = "delay"
+    title: ClassVar = "Wait"
+    icon: ClassVar = "schedule"
     does: ClassVar = (
         "Waits so long, until the next such time of day, or until a moment. What is past does not wait. Where at gives "
         "no time, the customer leaves the journey; onMissing continue: goes on."
@@ -165,7 +175,16 @@ class Delay(Kind):
 
     next: str | None = following()
     length: FixedTime | TimeOfDay | Moment = taken_from(
-        _read_length, optional=[*_LENGTHS, "timezone", "days", "offset"]
+        _read_length,
+        optional=[*_LENGTHS, "timezone", "days", "offset"],
+        about=[
+            variants(
+                "How long",
+                ("for", "So long", FixedTime),
+                ("until", "Until a time of day", TimeOfDay),
+                ("at", "Until a moment", [*abouts_of(Moment), {"name": "onMissing", **_ON_MISSING}]),
+            )
+        ],
     )
     on_missing: str = written("onMissing", partial(Part.choice, choices=["exit", "continue"]), default="exit")
 

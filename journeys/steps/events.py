@@ -20,7 +20,7 @@ from customers.conditions import (
     roots_of,
 )
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
-from engage.json.described import within, written
+from engage.json.described import told, within, written
 from engage.json.documents import Part
 from journeys.steps.conditions import condition_within
 from journeys.steps.context import Occurrence, with_event
@@ -40,9 +40,17 @@ def nothing_known(now: datetime) -> Known:
 class EventPattern:
     """Events of this name that meet the condition, if there is one; with `from_bridge` also those that anybody sent."""
 
-    name: str = written("event", partial(Part.text, at_most=MAX_EVENT_NAME_LENGTH))
-    where: Condition | None = within("where", condition_within, default=None, or_null=True)
-    from_bridge: bool = written("fromBridge", Part.flag, default=True, or_null=True)
+    name: str = written("event", partial(Part.text, at_most=MAX_EVENT_NAME_LENGTH), about=told("Event", "event", start=""))
+    where: Condition | None = within(
+        "where", condition_within, default=None, or_null=True, about=told("Only if", "condition", roots=["event"])
+    )
+    from_bridge: bool = written(
+        "fromBridge",
+        Part.flag,
+        default=True,
+        or_null=True,
+        about=told("Also from in-app messages and pages", "flag", "Anybody can send those.", default=True),
+    )
 
     @property
     def in_words(self) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from engage.json.described import written
+from engage.json.described import told, written
 from engage.json.documents import Part
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import EXITED, Kind, Way
@@ -18,10 +18,12 @@ class Exit(Kind):
     """Ends the enrollment with `reason`."""
 
     type: ClassVar = "exit"
+    title: ClassVar = "Leave the journey"
+    icon: ClassVar = "logout"
     does: ClassVar = "Ends the enrollment as exited."
     examples: ClassVar = ({"id": "leave", "reason": "Has bought already."},)
 
-    reason: str = written("reason", partial(Part.text, at_most=LONGEST_REASON))
+    reason: str = written("reason", partial(Part.text, at_most=LONGEST_REASON), about=told("Reason", "words", start="Done."))
 
     @property
     def label(self) -> str:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
 from engage.json.compact import json_bytes
-from engage.json.described import within, written
+from engage.json.described import told, within, written
 from engage.json.documents import Part
 from engage.json.durations import duration_in_words
 from engage.json.storable import STORED_DEPTH
@@ -64,6 +64,8 @@ class InApp(Kind):
     """Makes a delivery of the message with this key."""
 
     type: ClassVar = "in_app"
+    title: ClassVar = "Show an in-app message"
+    icon: ClassVar = "chat_bubble"
     does: ClassVar = (
         "Delivers an in-app message to the customer, and goes on at once. Only message is needed; expires is P30D "
         "where it is left out, a higher priority is shown first, and the message's texts read values as values.<name>."
@@ -79,11 +81,27 @@ class InApp(Kind):
         },
     )
 
-    message: str = within("message", _read_message)
-    expires: timedelta = written("expires", _read_expiry, default=EXPIRY, or_null=True)
-    priority: int = written("priority", _read_priority, default=0, or_null=True)
-    withdraw_on_exit: bool = written("withdrawOnExit", Part.flag, default=False)
-    values: TemplatedJson = within("values", _read_values, default=_NO_VALUES, or_null=True)
+    message: str = within("message", _read_message, about=told("Message", "message", start=""))
+    expires: timedelta = written(
+        "expires", _read_expiry, default=EXPIRY, or_null=True, about=told("Shown for", "duration", "30 days if empty.")
+    )
+    priority: int = written(
+        "priority",
+        _read_priority,
+        default=0,
+        or_null=True,
+        about=told("Priority", "whole", "A higher one is shown first.", least=-MAX_PRIORITY, most=MAX_PRIORITY),
+    )
+    withdraw_on_exit: bool = written(
+        "withdrawOnExit", Part.flag, default=False, about=told("Withdraw it when the customer leaves", "flag")
+    )
+    values: TemplatedJson = within(
+        "values",
+        _read_values,
+        default=_NO_VALUES,
+        or_null=True,
+        about=told("Values", "members", "The texts of the message read them."),
+    )
     next: str | None = following()
 
     @property

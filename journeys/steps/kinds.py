@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
-from engage.json.described import names_of, read_values, taken_from
+from engage.json.described import About, names_of, read_values, taken_from
 from engage.json.documents import Fields, Reading
 from journeys.rendering import Names
 from journeys.steps.events import EventPattern
@@ -36,29 +36,36 @@ def following() -> Any:
     def read(step: WrittenStep, _: Fields) -> str | None:
         return step.next()
 
-    return taken_from(read)
+    return taken_from(read, about=[{"name": "next", "type": "step", "label": "Next step", "help": ""}])
 
 
-def target(name: str) -> Any:
+def target(name: str, label: str) -> Any:
     """A field: the id of the step that the part of this name leads to; without one, of the step that comes next."""
 
     def read(step: WrittenStep, parts: Fields) -> str | None:
         return step.target_in(parts, name)
 
-    return taken_from(read, optional=[name])
+    return taken_from(read, optional=[name], about=[{"name": name, "type": "step", "label": label, "help": ""}])
+
+
+# A way of its own for each item of a list.
+STEP: About = {"type": "step", "label": "goes to", "help": ""}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind(ABC):
     """A kind of step. Its objects are parsed steps of a journey.
 
-    `does` tells authors what it does, and the `examples` (steps without `type`) how it is written, with all its fields.
+    `title`, `icon` and `does` tell authors what it does, and the `examples` (steps without `type`) how it is written,
+    with all its fields.
     Together, the examples of all kinds form a journey. Its fields say how they are written (engage/json/described.py).
     """
 
     id: str
 
     type: ClassVar[str]
+    title: ClassVar[str]
+    icon: ClassVar[str]  # of Material Symbols
     does: ClassVar[str]
     examples: ClassVar[Sequence[Mapping[str, Any]]]
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from engage.json.compact import json_bytes, unicode_json
-from engage.json.described import names_of, taken_from, within, written
+from engage.json.described import names_of, taken_from, told, variants, within, written
 from engage.json.documents import Fields, Part, Reading
 from engage.sizes import KIB
 from journeys.rendering import Rendering
@@ -23,6 +23,8 @@ from journeys.steps.written import Written
 
 MAX_BODY_BYTES = 256 * KIB
 _DEEPEST_BODY = 20
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_SECRET = "Kept secret: *** stands for what is stored."
 _JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
 
 
@@ -60,16 +62,43 @@ def _read_rules(where: Written, parts: Fields) -> AnswerRules | None:
 class RequestTemplate:
     """A request whose templates are parsed, and what is to be made of its answer. It has a body or a form, or none."""
 
-    method: str = written("method", one_of("GET", "POST", "PUT", "PATCH", "DELETE"), default="POST")
-    url: Url = within("url", read_url)
-    headers: Headers = taken_from(_read_headers, optional=["headers"])
-    auth: Auth | None = within("auth", read_auth, default=None, or_null=True)
-    body: TemplatedJson | None = within("body", _read_body, default=None, or_null=True)
+    method: str = written(
+        "method",
+        one_of(*METHODS),
+        default="POST",
+        about=told("Method", "choice", choices=[[name, name] for name in METHODS], default="POST"),
+    )
+    url: Url = within("url", read_url, about=told("URL", "text", start="https://"))
+    headers: Headers = taken_from(
+        _read_headers, optional=["headers"], about=[{"name": "headers", **told("Headers", "headers", _SECRET)}]
+    )
+    auth: Auth | None = within("auth", read_auth, default=None, or_null=True, about=told("Sign in", "auth", _SECRET))
+    body: TemplatedJson | None = within(
+        "body",
+        _read_body,
+        default=None,
+        or_null=True,
+        about=variants(
+            "Content",
+            ("body", "JSON", [{"name": "body", **told("Body", "json", start={})}]),
+            ("form", "A form", [{"name": "form", **told("Form", "members", start={})}]),
+            otherwise="Nothing",
+        ),
+    )
     form: TemplatedJson | None = within(
         "form", partial(read_members, deepest=_DEEPEST_BODY), default=None, or_null=True
     )
-    answer_rules: AnswerRules | None = taken_from(_read_rules, optional=["ok", "keep"])
-    give_up_after: timedelta | None = written("giveUpAfter", read_timeout, default=None, or_null=True)
+    answer_rules: AnswerRules | None = taken_from(
+        _read_rules,
+        optional=["ok", "keep"],
+        about=[
+            {"name": "ok", **told("It is well if", "condition", "Else the status alone decides.", roots=["answer"])},
+            {"name": "keep", **told("Keep of the answer", "paths", "Later steps read it: a name, and where it stands.")},
+        ],
+    )
+    give_up_after: timedelta | None = written(
+        "giveUpAfter", read_timeout, default=None, or_null=True, about=told("Give up after", "duration")
+    )
 
     @classmethod
     def check(cls, where: Written, parts: Fields, read: Reading) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
-from engage.json.described import within, written
+from engage.json.described import told, within, written
 from engage.json.documents import Part, Reading
 from journeys.rendering import Names, Rendering
 from journeys.steps.context import StepContext
@@ -32,6 +32,8 @@ class SendStep(SendingStep):
     """Sends by the connection with this key."""
 
     type: ClassVar = "send"
+    title: ClassVar = "Send a message"
+    icon: ClassVar = "send"
     called: ClassVar = "step"
     does: ClassVar = (
         "Calls a provider by a connection of the workspace. Its inputs are what the connection describes; one that is "
@@ -46,8 +48,10 @@ class SendStep(SendingStep):
         },
     )
 
-    connection: str = written("connection", partial(Part.text, at_most=LONGEST_KEY))
-    inputs: TemplatedJson = within("inputs", partial(read_members, deepest=_DEEPEST), default=_NO_INPUTS)
+    connection: str = written("connection", partial(Part.text, at_most=LONGEST_KEY), about=told("Connection", "connection", start=""))
+    inputs: TemplatedJson = within(
+        "inputs", partial(read_members, deepest=_DEEPEST), default=_NO_INPUTS, about=told("Inputs", "inputs")
+    )
 
     @property
     def label(self) -> str:

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engage.json.described import written
+from engage.json.described import told, written
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import EXITED, Kind, Way, following, way
@@ -29,7 +29,12 @@ class SendingStep(Kind):
 
     called: ClassVar[str]  # in reasons: "webhook"
 
-    on_failure: str = written("onFailure", one_of("continue", "exit"), default="continue")
+    on_failure: str = written(
+        "onFailure",
+        one_of("continue", "exit"),
+        default="continue",
+        about=told("If it fails for good", "choice", choices=[["continue", "Go on"], ["exit", "Leave the journey"]]),
+    )
     next: str | None = following()
 
     @abstractmethod

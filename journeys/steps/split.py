@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
-from engage.json.described import list_of, object_of, within, written
+from engage.json.described import abouts_of, list_of, object_of, told, within, written
 from engage.json.documents import Part
 from journeys.steps.context import StepContext
-from journeys.steps.kinds import Kind, Way, way
+from journeys.steps.kinds import STEP, Kind, Way, way
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
 
@@ -32,8 +32,8 @@ def _read_weight(part: Part) -> float:
 class Path:
     """A path taken by a share of the customers: its weight divided by the sum of all weights."""
 
-    weight: float = written("weight", _read_weight)
-    next: str | None = within("next", WrittenStep.target)
+    weight: float = written("weight", _read_weight, about=told("Weight", "weight", start=50))
+    next: str | None = within("next", WrittenStep.target, about=STEP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +41,18 @@ class Split(Kind):
     """Follows one of the paths; the choice is stable per journey, step and customer."""
 
     type: ClassVar = "split"
+    title: ClassVar = "Split by chance"
+    icon: ClassVar = "alt_route"
     does: ClassVar = (
         "Goes one of the ways by chance, as often as its weight says; the same customer always the same way."
     )
     examples: ClassVar = ({"id": "halves", "paths": [{"weight": 90, "next": "note"}, {"weight": 10, "next": "leave"}]},)
 
-    paths: tuple[Path, ...] = within("paths", list_of(object_of(Path), at_most=MAX_PATHS, least=2, called="two paths"))
+    paths: tuple[Path, ...] = within(
+        "paths",
+        list_of(object_of(Path), at_most=MAX_PATHS, least=2, called="two paths"),
+        about=told("Ways", "list", item="way", fields=abouts_of(Path), least=2, most=MAX_PATHS),
+    )
 
     @property
     def label(self) -> str:

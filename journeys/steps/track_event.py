@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES, RESERVED, is_reserved
 from engage.json.compact import json_bytes
-from engage.json.described import within
+from engage.json.described import told, within
 from engage.json.documents import Part
 from engage.json.storable import STORED_DEPTH
 from journeys.rendering import Rendering
@@ -42,11 +42,15 @@ class TrackEvent(Kind):
     """Records the event. After a chain of MAX_LINKS events that led to one another, it has no further effect."""
 
     type: ClassVar = "track_event"
+    title: ClassVar = "Record an event"
+    icon: ClassVar = "add_alert"
     does: ClassVar = "Records an event of the customer, which may start or move journeys. Only eventName is needed."
     examples: ClassVar = ({"id": "thank", "eventName": "thanked", "eventProperties": {"plan": "{{ customer.plan }}"}},)
 
-    event_name: str = within("eventName", _read_name)
-    properties: TemplatedJson = within("eventProperties", _read_properties, default=_NO_PROPERTIES, or_null=True)
+    event_name: str = within("eventName", _read_name, about=told("Event", "event", start=""))
+    properties: TemplatedJson = within(
+        "eventProperties", _read_properties, default=_NO_PROPERTIES, or_null=True, about=told("Properties", "members")
+    )
     next: str | None = following()
 
     @property

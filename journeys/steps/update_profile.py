@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from customers.attribute_rules import MAX_PROFILE_BYTES, check_attribute_names, check_attributes_size, merged
 from engage.errors import InvalidRequest
-from engage.json.described import within
+from engage.json.described import told, within
 from engage.json.documents import Part
 from engage.json.storable import STORED_DEPTH
 from journeys.steps.context import StepContext
@@ -40,6 +40,8 @@ class UpdateProfile(Kind):
     """Writes all of the attributes, or none if one cannot be rendered or the profile grows too large."""
 
     type: ClassVar = "update_profile"
+    title: ClassVar = "Change the profile"
+    icon: ClassVar = "edit"
     does: ClassVar = "Writes attributes of the customer; null deletes one."
     examples: ClassVar = (
         {
@@ -52,7 +54,9 @@ class UpdateProfile(Kind):
         },
     )
 
-    attributes: TemplatedJson = within("attributes", _read_attributes)
+    attributes: TemplatedJson = within(
+        "attributes", _read_attributes, about=told("Attributes", "members", "null deletes one.", start={})
+    )
     next: str | None = following()
 
     @property

@@ -18,7 +18,7 @@ from typing import ClassVar, Self
 from customers.conditions import AllOf, parse_condition
 from customers.conditions.fields import ENROLLED
 from customers.event_rules import RESERVED_PREFIX
-from engage.json.described import all_of, taken_from, written
+from engage.json.described import all_of, taken_from, told, written
 from engage.json.documents import Fields
 from engage.json.durations import duration_in_words
 from journeys.steps.context import StepContext
@@ -61,6 +61,8 @@ class WaitForEvent(Kind):
     """Goes on to `on_event` at the first event that matches the pattern, or to `on_timeout` if none comes in time."""
 
     type: ClassVar = "wait_for_event"
+    title: ClassVar = "Wait for an event"
+    icon: ClassVar = "notifications"
     does: ClassVar = (
         "Waits for an event of the customer. Only event and timeout are needed; where is a condition over the event. "
         "fromBridge false: events from in-app messages, which anybody can send, do not count. delivery names the "
@@ -81,10 +83,17 @@ class WaitForEvent(Kind):
     paces_loops: ClassVar = True
 
     pattern: EventPattern = all_of(EventPattern)
-    delivery: str | None = taken_from(_read_delivery, optional=["delivery"], default=None)
-    timeout: timedelta = written("timeout", read_timeout)
-    on_event: str | None = target("onEvent")
-    on_timeout: str | None = target("onTimeout")
+    delivery: str | None = taken_from(
+        _read_delivery,
+        optional=["delivery"],
+        default=None,
+        about=[
+            {"name": "delivery", **told("Of the message of", "in_app_step", "Only what becomes of it counts.")},
+        ],
+    )
+    timeout: timedelta = written("timeout", read_timeout, about=told("At most", "duration", start="P3D"))
+    on_event: str | None = target("onEvent", "When it came")
+    on_timeout: str | None = target("onTimeout", "When it did not")
 
     @property
     def label(self) -> str:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from customers.conditions import Condition, Facts, evaluate, findings_of, in_words, values_that_decide
 from customers.conditions.changes import next_change
-from engage.json.described import within, written
+from engage.json.described import told, within, written
 from engage.json.durations import duration_in_words
 from journeys.steps.conditions import condition_within
 from journeys.steps.context import StepContext
@@ -29,6 +29,8 @@ class WaitUntil(Kind):
     """Goes on to `on_true` once the condition holds, or to `on_timeout` if it does not in time."""
 
     type: ClassVar = "wait_until"
+    title: ClassVar = "Wait until it holds"
+    icon: ClassVar = "hourglass_empty"
     does: ClassVar = (
         "Waits until a condition holds: at once, by a write of the profile, or because time goes by. "
         "Only if and timeout are needed."
@@ -43,10 +45,10 @@ class WaitUntil(Kind):
         },
     )
 
-    condition: Condition = within("if", condition_within)
-    timeout: timedelta = written("timeout", read_timeout)
-    on_true: str | None = target("onTrue")
-    on_timeout: str | None = target("onTimeout")
+    condition: Condition = within("if", condition_within, about=told("Until", "condition", start={}))
+    timeout: timedelta = written("timeout", read_timeout, about=told("At most", "duration", start="P3D"))
+    on_true: str | None = target("onTrue", "When it holds")
+    on_timeout: str | None = target("onTimeout", "When it did not")
 
     @property
     def label(self) -> str:

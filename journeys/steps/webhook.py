@@ -24,6 +24,8 @@ class Webhook(SendingStep):
     """Sends a request. If it fails for good, goes on or ends the enrollment, as `on_failure` says."""
 
     type: ClassVar = "webhook"
+    title: ClassVar = "Call a webhook"
+    icon: ClassVar = "webhook"
     called: ClassVar = "webhook"
     does: ClassVar = (
         "Sends a signed request. Only url is needed; method is POST, and onFailure continue, where they are left out. "
