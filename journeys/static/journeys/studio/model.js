@@ -1,0 +1,181 @@
+// A definition, {steps, exitOn}, and what can be done to it. All of it is pure: what is given is left as it is.
+//
+// A slot is a place where a step says what comes after it: {path, label, target}, such as ["cases", 0, "next"]. Its
+// target is the id of a step, null for the end, or undefined where what is written leads nowhere. The slot of the entry
+// has no path: customers enter at the first step.
+export const ENTRY = "@entry";
+
+export const at = (value, path) => path.reduce((inner, name) => inner?.[name], value);
+
+/** The value with another one at the path; undefined takes it away. */
+export function put(value, [name, ...rest], inner) {
+  if (name === undefined) return inner;
+  const next = rest.length ? put(value?.[name] ?? (typeof rest[0] === "number" ? [] : {}), rest, inner) : inner;
+  if (Array.isArray(value)) {
+    return next === undefined ? value.toSpliced(name, 1) : value.with(name, next);
+  }
+  if (next !== undefined) return { ...value, [name]: next };
+  const { [name]: _, ...others } = value ?? {};
+  return others;
+}
+
+/** Why it cannot be edited step by step; "" if it can. */
+export function whyNot(definition) {
+  const { steps, exitOn } = definition ?? {};
+  if (!Array.isArray(steps)) return "steps is no list.";
+  if (exitOn !== undefined && !Array.isArray(exitOn)) return "exitOn is no list.";
+  if ([...steps, ...(exitOn ?? [])].some((one) => one === null || typeof one !== "object" || Array.isArray(one))) {
+    return "Not every step is an object.";
+  }
+  if (steps.some(({ id }) => typeof id !== "string" || !id)) return "Not every step has an id.";
+  return new Set(steps.map(({ id }) => id)).size === steps.length ? "" : "Two steps have the same id.";
+}
+
+export function freeId(steps, wanted) {
+  const taken = new Set(steps.map(({ id }) => id));
+  const name = wanted.replace(/-\d+$/, "");
+  if (!taken.has(name)) return name;
+  let number = 2;
+  while (taken.has(`${name}-${number}`)) number += 1;
+  return `${name}-${number}`;
+}
+
+/** The operations, for these kinds of steps as they are described. */
+export function modelOf(kinds) {
+  const byType = new Map(kinds.map((kind) => [kind.type, kind]));
+  const fieldsOf = (step) => byType.get(step.type)?.fields ?? [{ name: "next", type: "step", label: "Next step" }];
+
+  function pathsOf(step) {
+    return fieldsOf(step).flatMap((field) => {
+      if (field.type === "step") return [{ path: [field.name], label: field.label }];
+      const inner = field.type === "list" ? field.fields.filter(({ type }) => type === "step") : [];
+      const items = inner.length && Array.isArray(step[field.name]) ? step[field.name] : [];
+      return items.flatMap((_, number) => inner.map(({ name }) => (
+        { path: [field.name, number, name], label: `${field.item} ${number + 1}` }
+      )));
+    });
+  }
+
+  function targetIn(steps, number, path) {
+    const own = at(steps[number], path);
+    const written = own !== undefined ? own : path.length === 1 ? steps[number].next : null;
+    if (written === undefined) return steps[number + 1]?.id ?? null;
+    return written === null || steps.some(({ id }) => id === written) ? written : undefined;
+  }
+
+  /** The slots of each step, by its id. */
+  const slotsOf = ({ steps }) => new Map(steps.map((step, number) => (
+    [step.id, pathsOf(step).map((slot) => ({ ...slot, target: targetIn(steps, number, slot.path) }))]
+  )));
+
+  /** The one by which it goes on if nothing is special: what others are joined by when it goes. */
+  const mainOf = (slots) => slots.find(({ path }) => path.length === 1) ?? slots[0];
+
+  /** The steps, in which every slot leads where it is wanted; `wanted` has targets by id and path. */
+  function settled(steps, wanted) {
+    let writes = 0;
+    const made = steps.map((step, number) => pathsOf(step).reduce((changed, { path }) => {
+      const want = wanted.get(step.id)?.get(path.join());
+      if (want === undefined || targetIn(steps, number, path) === want) return changed;
+      writes += 1;
+      return put(changed, path, want);
+    }, step));
+    return { steps: made, writes };
+  }
+
+  const targetsOf = (slots) => new Map(slots.map(({ path, target }) => [path.join(), target]));
+  const allTargets = (definition) => new Map([...slotsOf(definition)].map(([id, slots]) => [id, targetsOf(slots)]));
+
+  /** With the step on the way {from, path}. A new one leads on by all its ways; one that had others keeps them. */
+  function insert(definition, { from, path }, step, kept = new Map()) {
+    const { steps } = definition;
+    const wanted = allTargets(definition);
+    const number = steps.findIndex(({ id }) => id === from);
+    const after = from === ENTRY ? steps[0]?.id ?? null : path ? wanted.get(from).get(path.join()) : null;
+    const main = mainOf(pathsOf(step))?.path.join();
+    const own = pathsOf(step).map((slot) => slot.path.join());
+    wanted.set(step.id, new Map(own.map((slot) => [slot, slot === main || !kept.has(slot) ? after ?? null : kept.get(slot)])));
+    if (from === ENTRY) return { ...definition, steps: settled([step, ...steps], wanted).steps };
+    if (path) wanted.get(from).set(path.join(), step.id);
+    const places = [number + 1, steps.findIndex(({ id }) => id === after), steps.length].filter((place) => place > 0);
+    const tried = places.map((place) => settled(steps.toSpliced(place, 0, step), wanted));
+    return { ...definition, steps: tried.reduce((best, one) => (one.writes < best.writes ? one : best)).steps };
+  }
+
+  /** Without the step; the ways to it lead where it went on to. */
+  function remove(definition, gone) {
+    const { steps } = definition;
+    const slots = slotsOf(definition);
+    const onward = mainOf(slots.get(gone))?.target ?? null;
+    const joined = onward === gone ? null : onward;
+    const wanted = allTargets(definition);
+    for (const targets of wanted.values()) {
+      for (const [slot, target] of targets) if (target === gone) targets.set(slot, joined);
+    }
+    const left = steps.filter(({ id }) => id !== gone);
+    const first = steps[0].id === gone && joined !== null ? left.find(({ id }) => id === joined) : left[0];
+    const ordered = first && first !== left[0] ? [first, ...left.filter((step) => step !== first)] : left;
+    return { ...definition, steps: settled(ordered, wanted).steps };
+  }
+
+  function move(definition, id, slot) {
+    const step = definition.steps.find((one) => one.id === id);
+    const kept = targetsOf(slotsOf(definition).get(id));
+    if (slot.from === id || kept.size === 0) return definition;
+    return insert(remove(definition, id), slot, step, kept);
+  }
+
+  /** The ways that lead to the step, the entry's among them. */
+  function waysTo(definition, id) {
+    const ways = [...slotsOf(definition)].flatMap(([from, slots]) => slots.filter(({ target }) => target === id).map(({ path }) => ({ from, path })));
+    return definition.steps[0]?.id === id ? [{ from: ENTRY, path: null }, ...ways] : ways;
+  }
+
+  function moveUp(definition, id) {
+    const before = waysTo(definition, id).find(({ from }) => from !== ENTRY && from !== id);
+    const to = before && waysTo(definition, before.from).find(({ from }) => from !== id);
+    return to ? move(definition, id, to) : definition;
+  }
+
+  function moveDown(definition, id) {
+    const slots = slotsOf(definition);
+    const next = mainOf(slots.get(id))?.target;
+    const beyond = next && next !== id ? mainOf(slots.get(next)) : null;
+    return beyond ? move(definition, id, { from: next, path: beyond.path }) : definition;
+  }
+
+  function duplicate(definition, id) {
+    const { steps } = definition;
+    const step = steps.find((one) => one.id === id);
+    const slots = slotsOf(definition).get(id);
+    const copy = { ...step, id: freeId(steps, id) };
+    const made = insert(definition, { from: id, path: mainOf(slots)?.path ?? null }, copy, targetsOf(slots));
+    return { definition: made, id: copy.id };
+  }
+
+  /** A new step of the type on the way; its id is told with the definition. */
+  function add(definition, slot, type) {
+    const kind = byType.get(type);
+    const step = { id: freeId(definition.steps, type.replaceAll("_", "-")), ...kind.start };
+    return { definition: insert(definition, slot, step), id: step.id };
+  }
+
+  /** With another id of the step, wherever it is named: by ways, waits for deliveries, templates and conditions. */
+  function rename(definition, id, to) {
+    const inText = new RegExp(`(?<![\\w.-])steps\\.${id.replaceAll("-", "\\-")}(?=[.\\[])`, "g");
+    const changed = (value, isTarget) => {
+      if (typeof value === "string") return isTarget && value === id ? to : value.replace(inText, () => `steps.${to}`);
+      if (Array.isArray(value)) return value.map((item) => changed(item, false));
+      return value !== null && typeof value === "object" ? mapped(value, (inner) => changed(inner, false)) : value;
+    };
+    const steps = definition.steps.map((step) => {
+      const renamed = mapped(step, (value, name) => (name === "id" ? (value === id ? to : value) : changed(value, name === "delivery")));
+      return [["next"], ...pathsOf(step).map(({ path }) => path)].reduce((made, path) => (at(made, path) === id ? put(made, path, to) : made), renamed);
+    });
+    return { ...definition, steps, ...(definition.exitOn ? { exitOn: changed(definition.exitOn, false) } : {}) };
+  }
+
+  return { byType, slotsOf, mainOf, insert, remove, move, moveUp, moveDown, waysTo, duplicate, add, rename };
+}
+
+const mapped = (value, change) => Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, change(inner, name)]));
