@@ -6,7 +6,7 @@ class BridgeConfig(AppConfig):
     verbose_name = "In-app message bridge"
 
     def ready(self) -> None:
-        from bridge.messages.known import shown_messages  # noqa: PLC0415
+        from bridge.messages.known import offered_messages, shown_messages  # noqa: PLC0415
         from bridge.messages.seeding import SECTION  # noqa: PLC0415 (models are loaded by now, not before)
         from bridge.personal import PERSONAL  # noqa: PLC0415 (models are loaded by now, not before)
         from customers import personal  # noqa: PLC0415
@@ -15,4 +15,4 @@ class BridgeConfig(AppConfig):
 
         SECTIONS["messages"] = SECTION
         personal.PERSONAL |= PERSONAL
-        MESSAGES.shown = staticmethod(shown_messages)
+        MESSAGES.offered, MESSAGES.shown = staticmethod(offered_messages), staticmethod(shown_messages)

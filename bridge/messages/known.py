@@ -16,6 +16,7 @@ _ACTIVE = Statement("""
 SELECT id, actions, forms FROM bridge_message WHERE workspace_id = {workspace_id} AND key = {key} AND status = 'active'
 """)
 _MOST_BYTES = 16 * 1024 * KIB
+_MOST_OFFERED = 200
 _BYTES_OF_JSON = 12  # what a character of a definition comes to when it is parsed, about
 
 
@@ -70,3 +71,20 @@ WHERE known.status = 'active' AND known.content IS NOT NULL
 def shown_messages(named: Collection[Named]) -> Collection[Named]:
     """Those of the named messages that are active and have content, as they are at this moment."""
     return _SHOWN.rows(named=list(named))
+
+
+_OFFERED = Statement(f"""
+SELECT key, actions, forms, content IS NOT NULL AS shown FROM bridge_message
+WHERE workspace_id = {{workspace_id}} AND status = 'active' ORDER BY key LIMIT {_MOST_OFFERED}
+""")  # noqa: S608
+
+
+def offered_messages(workspace_id: str) -> tuple[list[str], list[str]]:
+    """The keys of the active messages that have content, and the events that active ones may record."""
+    rows = _OFFERED.rows(workspace_id=workspace_id)
+    events: set[str] = set()
+    for _, actions, forms, _ in rows:
+        known = parse_definition(actions=json.loads(actions), forms=json.loads(forms))
+        submits = [form.submit for form in known.forms]
+        events |= {one.event_name for one in [*known.actions, *filter(None, submits)] if one.event_name}
+    return [key for key, _, _, shown in rows if shown], sorted(events)

@@ -10,7 +10,7 @@ from journeys.models.connections import Connection, Variable
 from journeys.models.counts import Count, CountDelta, CountKind
 from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
 from journeys.models.in_app import InAppDelivery
-from journeys.models.journeys import Journey, JourneyRevision
+from journeys.models.journeys import Journey, JourneyDraft, JourneyRevision
 from journeys.models.steering import GuardedResults, SteeredHost, SteeringAct
 from journeys.models.walking import Enrollment, StepRun
 from journeys.models.webhooks import (
@@ -34,6 +34,7 @@ __all__ = [
     "GuardedResults",
     "InAppDelivery",
     "Journey",
+    "JourneyDraft",
     "JourneyRevision",
     "Resending",
     "SteeredHost",

@@ -172,5 +172,36 @@ class JourneyRevision(models.Model):
     @property
     def written(self) -> dict[str, Any]:
         """`steps` and `exit_on` with their names in the order in which they were written, as far as it is known."""
-        steps, exit_on = in_key_order([self.steps, self.exit_on], self.key_order)
-        return {"steps": steps, "exit_on": exit_on}
+        return _written(self)
+
+
+class JourneyDraft(models.Model):
+    """What is being edited of a journey, until it is published as a revision: steps and exits, right or wrong."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    journey = models.OneToOneField(Journey, on_delete=models.DO_NOTHING, db_constraint=False, related_name="draft")
+    revision = models.PositiveIntegerField(help_text="The revision that it began from.")
+    version = models.PositiveIntegerField(default=1, help_text="How many times it was written.")
+    steps = StepsField(default=list)
+    exit_on = models.JSONField(default=list)
+    key_order = models.JSONField(default=list)
+    written_by = models.CharField(max_length=200)
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            WorkspaceForeignKey(name="draft_journey", field="journey", table="journeys_journey", on_delete="CASCADE"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Draft of {self.journey_id}"
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """As of a revision."""
+        return _written(self)
+
+
+def _written(content: JourneyRevision | JourneyDraft) -> dict[str, Any]:
+    steps, exit_on = in_key_order([content.steps, content.exit_on], content.key_order)
+    return {"steps": steps, "exit_on": exit_on}

@@ -6,6 +6,7 @@ last step. A journey without steps completes at once.
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -84,6 +85,20 @@ def parse_steps(
         if not stored:
             read(lambda: _refuse_deliveries_elsewhere(parts, steps))
     return tuple(steps)
+
+
+def readable_steps(value: object) -> dict[str, Step]:
+    """Those of the steps, by their ids, that can be read by themselves, whatever is wrong with the others."""
+    written = value if isinstance(value, list) else []
+    ids = [str(step.get("id")) if isinstance(step, dict) else "" for step in written]
+    readable: dict[str, Step] = {}
+    for number, (step, step_id, following) in enumerate(zip(written, ids, [*ids[1:], None], strict=False)):
+        part = Part(step, f"steps[{number}]", InvalidSteps)
+        with suppress(InvalidSteps):
+            readable[step_id] = _parse(
+                WrittenStep(part=part, id=step_id, following=following, ids=ids, names=NAMES, stored=True)
+            )
+    return readable
 
 
 def _whatever(_: str) -> None:

@@ -40,7 +40,9 @@ def nothing_known(now: datetime) -> Known:
 class EventPattern:
     """Events of this name that meet the condition, if there is one; with `from_bridge` also those that anybody sent."""
 
-    name: str = written("event", partial(Part.text, at_most=MAX_EVENT_NAME_LENGTH), about=told("Event", "event", start=""))
+    name: str = written(
+        "event", partial(Part.text, at_most=MAX_EVENT_NAME_LENGTH), about=told("Event", "event", start="")
+    )
     where: Condition | None = within(
         "where", condition_within, default=None, or_null=True, about=told("Only if", "condition", roots=["event"])
     )

@@ -23,7 +23,9 @@ class Exit(Kind):
     does: ClassVar = "Ends the enrollment as exited."
     examples: ClassVar = ({"id": "leave", "reason": "Has bought already."},)
 
-    reason: str = written("reason", partial(Part.text, at_most=LONGEST_REASON), about=told("Reason", "words", start="Done."))
+    reason: str = written(
+        "reason", partial(Part.text, at_most=LONGEST_REASON), about=told("Reason", "words", start="Done.")
+    )
 
     @property
     def label(self) -> str:

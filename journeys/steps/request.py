@@ -24,7 +24,7 @@ from journeys.steps.written import Written
 MAX_BODY_BYTES = 256 * KIB
 _DEEPEST_BODY = 20
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_SECRET = "Kept secret: *** stands for what is stored."
+_MASKED = "Kept secret: *** stands for what is stored."
 _JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
 
 
@@ -70,9 +70,9 @@ class RequestTemplate:
     )
     url: Url = within("url", read_url, about=told("URL", "text", start="https://"))
     headers: Headers = taken_from(
-        _read_headers, optional=["headers"], about=[{"name": "headers", **told("Headers", "headers", _SECRET)}]
+        _read_headers, optional=["headers"], about=[{"name": "headers", **told("Headers", "headers", _MASKED)}]
     )
-    auth: Auth | None = within("auth", read_auth, default=None, or_null=True, about=told("Sign in", "auth", _SECRET))
+    auth: Auth | None = within("auth", read_auth, default=None, or_null=True, about=told("Sign in", "auth", _MASKED))
     body: TemplatedJson | None = within(
         "body",
         _read_body,
@@ -93,7 +93,10 @@ class RequestTemplate:
         optional=["ok", "keep"],
         about=[
             {"name": "ok", **told("It is well if", "condition", "Else the status alone decides.", roots=["answer"])},
-            {"name": "keep", **told("Keep of the answer", "paths", "Later steps read it: a name, and where it stands.")},
+            {
+                "name": "keep",
+                **told("Keep of the answer", "paths", "Later steps read it: a name, and where it stands."),
+            },
         ],
     )
     give_up_after: timedelta | None = written(

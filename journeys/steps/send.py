@@ -48,7 +48,9 @@ class SendStep(SendingStep):
         },
     )
 
-    connection: str = written("connection", partial(Part.text, at_most=LONGEST_KEY), about=told("Connection", "connection", start=""))
+    connection: str = written(
+        "connection", partial(Part.text, at_most=LONGEST_KEY), about=told("Connection", "connection", start="")
+    )
     inputs: TemplatedJson = within(
         "inputs", partial(read_members, deepest=_DEEPEST), default=_NO_INPUTS, about=told("Inputs", "inputs")
     )

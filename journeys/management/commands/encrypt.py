@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from engage.encryption import UnknownEncryptionKey, decrypted, encrypted
 from engage.models import IdentityKey, Phone
-from journeys.models import Connection, JourneyRevision, WebhookDelivery, WebhookSecret
+from journeys.models import Connection, JourneyDraft, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.models.credentials import holds_sealed
 
 _PAGE = 500
@@ -33,7 +33,8 @@ class Command(BaseCommand):
         sealed = Counter(
             {model._meta.verbose_name_plural: self._write_anew(model, column) for model, column in _ENCRYPTED}
         )
-        sealed["connections"] = self._write_connections_anew()
+        sealed["connections"] = self._write_changing_anew(Connection, "definition")
+        sealed["journey drafts"] = self._write_changing_anew(JourneyDraft, "steps")
         sealed["phones"] = self._write_phones_anew()
         if sealed.total():
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in sealed.items() if number)
@@ -50,16 +51,17 @@ class Command(BaseCommand):
         self.stdout.write(f"{written:>12,} {model._meta.verbose_name_plural}")
         return sealed
 
-    def _write_connections_anew(self) -> int:
+    def _write_changing_anew(self, model: type[Connection | JourneyDraft], column: str) -> int:
         """One by one: somebody may change one meanwhile, which then is encrypted with the first key anyway."""
         written, sealed = 0, 0
-        for connection in Connection.objects.only("definition", "updated_at"):
-            if holds_sealed([connection.definition]):
+        rows: Any = model.objects
+        for row in rows.only(column, "updated_at"):
+            value = getattr(row, column)
+            if holds_sealed(value if isinstance(value, list) else [value]):
                 sealed += 1
                 continue
-            same = Connection.objects.filter(pk=connection.pk, updated_at=connection.updated_at)
-            written += same.update(definition=connection.definition)
-        self.stdout.write(f"{written:>12,} connections")
+            written += rows.filter(pk=row.pk, updated_at=row.updated_at).update(**{column: value})
+        self.stdout.write(f"{written:>12,} {model._meta.verbose_name_plural}")
         return sealed
 
     def _write_phones_anew(self) -> int:

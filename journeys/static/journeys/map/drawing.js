@@ -1,8 +1,9 @@
 // Draws a journey's steps: boxes with words and numbers, and ways as wide as the customers on them.
 //
 // A drawing is {nodes: [{id, type, title, label, notes: [{text, kind}], warnings: [text], href, mark}],
-//               edges: [{source, target, label, count, lit}]}.
-// `mark` is "here", "ended", "taken", "unvisited" or absent; `count` is null where nothing is counted.
+//               edges: [{source, target, label, count, lit, slot, room}]}.
+// `mark` is "here", "ended", "taken", "unvisited" or absent; `count` is null where nothing is counted. Several edges
+// between the same two have different slots; an edge with room has so much place for a button below its words.
 import { Graph, layout } from "./dagre/dagre.esm.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -14,7 +15,7 @@ const THINNEST = 1.5;
 const WIDEST = 16;
 let drawings = 0;
 
-/** Draws into the element, which keeps its zoom if it has been drawn into before. */
+/** Draws into the element, which keeps its zoom if it has been drawn into before; the SVG, and where the edges are. */
 export function draw(host, drawing) {
   const viewport = host.viewport ?? equip(host);
   const { nodes, edges, width, height } = arranged(drawing);
@@ -28,11 +29,12 @@ export function draw(host, drawing) {
   Object.assign(host, { size: { width, height }, focus: nodes.find((node) => node.mark === "here") ?? nodes[0] });
   if (host.zoomed) show(host, host.zoom);
   else begin(host);
+  return { svg, edges };
 }
 
 function arranged(drawing) {
   const { nodes, edges } = drawing.nodes.length > MANY ? withEndsOfTheirOwn(drawing) : drawing;
-  const graph = new Graph();
+  const graph = new Graph({ multigraph: true });
   graph.setGraph({ rankdir: "TB", nodesep: 36, ranksep: 44, edgesep: 18, marginx: 16, marginy: 16 });
   const boxes = nodes.map((node) => ({ ...node, lines: wrapped(node.label, BOX.letters, BOX.lines) }));
   for (const box of boxes) {
@@ -43,8 +45,9 @@ function arranged(drawing) {
   const ways = edges.map((edge) => {
     const lines = wrapped(edge.label, WAY.letters, WAY.lines);
     if (edge.count) lines.unshift(edge.count.toLocaleString("en"));
-    const size = { width: Math.max(0, ...lines.map((line) => line.length * WAY.letter)), height: lines.length * WAY.line };
-    graph.setEdge(edge.source, edge.to ?? edge.target, { ...size, labelpos: "c" });
+    const room = edge.room ?? 0;
+    const size = { width: Math.max(room, ...lines.map((line) => line.length * WAY.letter)), height: lines.length * WAY.line + room };
+    graph.setEdge(edge.source, edge.to ?? edge.target, { ...size, labelpos: "c" }, edge.slot);
     const breadth = THINNEST + (edge.count ? (WIDEST - THINNEST) * (edge.count / most) : 0);
     return { ...edge, lines, breadth, size };
   });
@@ -53,7 +56,7 @@ function arranged(drawing) {
   return {
     ...graph.graph(),
     nodes: boxes.map((box) => ({ ...box, at: graph.node(box.key ?? box.id) })),
-    edges: ways.map((way) => ({ ...way, at: graph.edge(way.source, way.to ?? way.target) })),
+    edges: ways.map((way) => ({ ...way, at: graph.edge(way.source, way.to ?? way.target, way.slot) })),
   };
 }
 
@@ -219,7 +222,7 @@ function equip(host) {
 function pans(viewport) {
   let from = null;
   viewport.addEventListener("pointerdown", (event) => {
-    if (event.pointerType !== "mouse" || event.button !== 0 || event.target.closest("a")) return;
+    if (event.pointerType !== "mouse" || event.button !== 0 || event.target.closest("a, [role=button]")) return;
     from = { x: event.clientX + viewport.scrollLeft, y: event.clientY + viewport.scrollTop };
     viewport.setPointerCapture(event.pointerId);
     viewport.classList.add("moving");

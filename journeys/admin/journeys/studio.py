@@ -1,0 +1,154 @@
+"""The page on which a journey is edited step by step, and its draft: what is told while somebody edits."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.contrib.admin.utils import quote
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.urls import reverse
+
+from engage.admin.parts.columns import named_first
+from engage.admin.parts.differences import DiffLine, diff_of
+from engage.admin.parts.json_field import JsonField
+from engage.errors import InvalidRequest
+from engage.http.query_strings import whole_number
+from engage.json.compact import same_json, unicode_json
+from engage.plurals import counted
+from journeys.admin.content_rights import sees_queries
+from journeys.admin.journeys.suggestions import suggestions
+from journeys.design.authoring import InvalidJourney, refusals_of
+from journeys.design.drafts import Content, current_content, differences, draft_of, with_secrets_of
+from journeys.design.starters import STARTERS
+from journeys.design.warnings import warnings_of
+from journeys.models import Journey, JourneyDraft, JourneyRevision
+from journeys.operations.redaction import steps_without_credentials
+from journeys.steering.acts import queued_and_inside
+from journeys.steps.definition import MAX_STEPS, readable_steps
+from journeys.steps.description import described, exit_rule
+from journeys.steps.secrets import masked_steps, steps_masked_beside
+
+_MOST = 100  # mistakes
+
+
+def studio_of(journey: Journey, *, request: HttpRequest, may_edit: bool, now: datetime) -> dict[str, Any]:
+    """What the page needs: the definition as its draft has it, what can be done to it, and what an author may mean."""
+    draft = draft_of(journey)
+    content = Content(**draft.written) if draft else _current(journey)
+    steps = masked_steps(content.steps) if sees_queries(request) else steps_without_credentials(content.steps)
+    return {
+        "text": unicode_json({"steps": steps, "exitOn": content.exit_on}),
+        "kinds": described(),
+        "exitRule": exit_rule(),
+        "mayEdit": may_edit,
+        "mostSteps": MAX_STEPS,
+        "urls": {name: _url(name, journey) for name in ("keep", "publish", "discard", "try")},
+        "starters": [
+            {"name": one.name, "about": one.about, "text": unicode_json(one.content)} for one in STARTERS.values()
+        ],
+        "suggestions": suggestions(journey, of_customers=may_edit, now=now),
+        **checked(journey, content),
+        **told_of(draft, journey),
+    }
+
+
+def _current(journey: Journey) -> Content:
+    """As a revision is shown whose order of names is not known."""
+    revision = JourneyRevision.objects.filter(journey=journey, number=journey.revision).first()
+    if revision is None or revision.key_order:
+        return current_content(journey)
+    return Content(**named_first(revision.written))
+
+
+def _url(name: str, journey: Journey) -> str:
+    return reverse(f"admin:journeys_journey_{name}", args=[quote(journey.pk)])
+
+
+def told_of(draft: JourneyDraft | None, journey: Journey) -> dict[str, Any]:
+    """Which draft there is, who wrote it, and whether the journey has moved on since."""
+    if draft is None:
+        return {"version": 0, "draft": "", "movedOn": ""}
+    began, number = draft.revision, journey.revision
+    moved_on = f"The draft began from revision {began}; the journey has revision {number} by now."
+    return {
+        "version": draft.version,
+        "draft": f"Draft of {draft.written_by}, {draft.updated_at:%Y-%m-%d %H:%M} UTC.",
+        "movedOn": moved_on if began != number else "",
+    }
+
+
+def sent_content(request: HttpRequest) -> Content:
+    """What the page sends as `text`, as strictly as a request's body. Raises InvalidRequest."""
+    try:
+        value = JsonField(named="definition").to_python(request.POST.get("text", ""))
+    except ValidationError as invalid:
+        raise InvalidRequest(" ".join(invalid.messages)) from None
+    if not isinstance(value, dict) or value.keys() - {"steps", "exitOn"}:
+        raise InvalidRequest("The definition must be an object with steps and exitOn, and nothing else.")
+    return Content(steps=value.get("steps", []), exit_on=value.get("exitOn", []))
+
+
+def sent_version(request: HttpRequest) -> int:
+    """The version of the draft that the page knows; -1, which no draft has, if it says none."""
+    version = whole_number(request.POST.get("version", ""))
+    return -1 if version is None else version
+
+
+def checked(journey: Journey, content: Content) -> dict[str, Any]:
+    """Every mistake and warning with its place, and what each step does in words."""
+    steps = with_secrets_of(journey, draft_of(journey), steps=content.steps)
+    stored = current_content(journey)
+    changed = {
+        *(["steps"] if not same_json(steps, stored.steps) else []),
+        *(["exit_on"] if not same_json(content.exit_on, stored.exit_on) else []),
+    }
+    mistakes = [_placed(one) for one in refusals_of(journey, steps=steps, exit_on=content.exit_on, changed=changed)]
+    places = {one["place"] for one in mistakes}
+    warnings = [
+        {"place": one.place, "message": one.message}
+        for one in warnings_of(journey, steps=steps, exit_on=content.exit_on)
+        if one.place not in places
+    ]
+    readable = readable_steps(steps)
+    return {
+        "mistakes": mistakes[:_MOST],
+        "more": max(0, len(mistakes) - _MOST),
+        "warnings": warnings[:_MOST],
+        "words": {
+            step_id: {"does": step.label[:200], "ways": [way.label[:200] for way in step.ways()]}
+            for step_id, step in readable.items()
+        },
+    }
+
+
+def _placed(refusal: InvalidJourney) -> dict[str, str]:
+    return {"place": refusal.place, "message": refusal.message.removeprefix(refusal.place).strip()}
+
+
+def publishing(journey: Journey, draft: JourneyDraft, *, request: HttpRequest) -> dict[str, Any]:
+    """What the page before publishing tells: the difference in words and line by line, and who is inside."""
+    before, after = current_content(journey), Content(**draft.written)
+    _, inside = queued_and_inside(journey)
+    return {
+        "differences": differences(before, after),
+        "diffs": _diffs(before, after, with_queries=sees_queries(request)),
+        "mistakes": checked(journey, after)["mistakes"],
+        "inside_in_words": _inside(inside, journey),
+        **told_of(draft, journey),
+    }
+
+
+def _inside(number: int, journey: Journey) -> str:
+    if not number:
+        return "Nobody is inside at the moment."
+    goes = "goes" if number == 1 else "go"
+    return f"{counted(number, 'customer')} inside {goes} on with the revision they entered with."
+
+
+def _diffs(before: Content, after: Content, *, with_queries: bool) -> Iterable[tuple[str, list[DiffLine]]]:
+    old, new = masked_steps(before.steps), steps_masked_beside(after.steps, before.steps)
+    if not with_queries:
+        old, new = steps_without_credentials(old), steps_without_credentials(new)
+    found = [("Steps", diff_of(old, new)), ("Exits", diff_of(before.exit_on, after.exit_on))]
+    return [(name, lines) for name, lines in found if lines]

@@ -1,0 +1,157 @@
+"""Drafts: what is being edited of a journey, kept on the server until it is published. One for each journey.
+
+1. A draft may hold anything; only publishing checks it. It is kept with who wrote it last, and a version.
+2. Whoever writes tells the version that they know (0: there is no draft). If it is another by now, they are refused,
+   with who was there, and may write over it knowingly.
+3. A draft that is as the journey is goes away by itself. So does one that was published.
+4. The journey may move on meanwhile: by a call, a file or somebody else. Such a draft is published only knowingly.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from engage.errors import Refusal
+from engage.json.compact import same_json
+from engage.json.key_order import key_order_of
+from journeys.design.authoring import SavedJourney, save_journey
+from journeys.models import Journey, JourneyDraft, JourneyRevision
+from journeys.steering.holding import locked
+from journeys.steps.secrets import steps_as_stored
+
+
+class DraftChanged(Refusal):
+    """Somebody else has written the draft since."""
+
+    status = 409
+    error = "Draft changed"
+
+
+class JourneyMovedOn(Refusal):
+    """The journey has another revision than the one that the draft began from."""
+
+    status = 409
+    error = "Journey moved on"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """What is edited, with secrets as they are stored and names in the order in which they were written."""
+
+    steps: Any
+    exit_on: Any
+
+    def is_as(self, other: "Content") -> bool:
+        own, others = [self.steps, self.exit_on], [other.steps, other.exit_on]
+        return same_json(own, others) and key_order_of(own) == key_order_of(others)
+
+
+def current_content(journey: Journey) -> Content:
+    """That of the journey's revision; nothing where it has none yet."""
+    revision = JourneyRevision.objects.filter(journey=journey, number=journey.revision).first()
+    return Content(**revision.written) if revision else Content(steps=[], exit_on=[])
+
+
+def draft_of(journey: Journey) -> JourneyDraft | None:
+    """The journey's draft, if it has one."""
+    return JourneyDraft.objects.filter(workspace_id=journey.workspace_id, journey=journey).first()
+
+
+def with_secrets_of(journey: Journey, draft: JourneyDraft | None, *, steps: Any) -> Any:
+    """The steps, in which a mask is what the draft, or else the journey, has in its place."""
+    known = steps if draft is None else steps_as_stored(steps, draft.steps)
+    return steps_as_stored(known, current_content(journey).steps)
+
+
+@transaction.atomic
+def keep_draft(
+    journey: Journey, *, steps: Any, exit_on: Any, version: int, by: str, now: datetime
+) -> JourneyDraft | None:
+    """Keeps what was written, right or wrong; None if that is what the journey has. `version` is the one known.
+
+    Raises DraftChanged.
+    """
+    journey = locked(journey)
+    draft = draft_of(journey)
+    _require_version(draft, version)
+    content = Content(steps=with_secrets_of(journey, draft, steps=steps), exit_on=exit_on)
+    if content.is_as(current_content(journey)):
+        if draft is not None:
+            draft.delete()
+        return None
+    if draft is None:
+        draft = JourneyDraft(workspace_id=journey.workspace_id, journey=journey, revision=journey.revision, version=0)
+    draft.steps, draft.exit_on = content.steps, content.exit_on
+    draft.key_order = key_order_of([content.steps, content.exit_on])
+    draft.version += 1
+    draft.written_by, draft.updated_at = by, now
+    draft.save()
+    return draft
+
+
+@transaction.atomic
+def publish_draft(journey: Journey, *, version: int, knowingly: bool, now: datetime) -> SavedJourney:
+    """Makes the draft the journey's new revision. Raises DraftChanged, JourneyMovedOn and InvalidJourney."""
+    journey = locked(journey)
+    draft = draft_of(journey)
+    _require_version(draft, version)
+    if draft is None:
+        raise DraftChanged("There is no draft any more.")
+    if draft.revision != journey.revision and not knowingly:
+        raise JourneyMovedOn(
+            f"The draft began from revision {draft.revision}, and the journey has revision {journey.revision} by now."
+        )
+    saved = save_journey(workspace=journey.workspace, key=journey.key, now=now, **draft.written)
+    draft.delete()
+    return saved
+
+
+@transaction.atomic
+def discard_draft(journey: Journey, *, version: int) -> None:
+    """Throws the draft away. Raises DraftChanged."""
+    draft = draft_of(locked(journey))
+    _require_version(draft, version)
+    if draft is not None:
+        draft.delete()
+
+
+def _require_version(draft: JourneyDraft | None, version: int) -> None:
+    there = draft.version if draft else 0
+    if there != version:
+        who = f"{draft.written_by} has changed the draft" if draft else "the draft was published or thrown away"
+        raise DraftChanged(f"Meanwhile {who}.")
+
+
+def differences(before: Content, after: Content) -> list[str]:
+    """What is other in the second, in sentences; none if nothing is."""
+    return [*_of_steps(before.steps, after.steps), *_of_exits(before.exit_on, after.exit_on)]
+
+
+def _of_steps(before: Any, after: Any) -> Iterator[str]:
+    old, new = _by_id(before), _by_id(after)
+    for step_id in new.keys() - old.keys():
+        yield f"The step {step_id!r} is new ({new[step_id].get('type')})."
+    for step_id in old.keys() - new.keys():
+        yield f"The step {step_id!r} is gone."
+    for step_id, step in new.items():
+        if step_id in old and not same_json(step, old[step_id]):
+            was = old[step_id]
+            names = [name for name in {**was, **step} if not same_json(was.get(name), step.get(name))]
+            yield f"The step {step_id!r} changes: {', '.join(names)}."
+    both = [step_id for step_id in old if step_id in new]
+    if both != [step_id for step_id in new if step_id in old]:
+        yield "The steps stand in another order."
+
+
+def _of_exits(before: Any, after: Any) -> Iterator[str]:
+    if not same_json(before, after):
+        number = len(after) if isinstance(after, list) else 0
+        yield f"What ends it early changes: {number} rule{'' if number == 1 else 's'}."
+
+
+def _by_id(steps: Any) -> dict[str, dict[str, Any]]:
+    written = steps if isinstance(steps, list) else ()
+    return {str(step.get("id")): step for step in written if isinstance(step, dict)}

@@ -1,0 +1,82 @@
+// The drawing of what is edited, with a + on every way.
+import { draw } from "../map/drawing.js";
+import { ENTRY } from "./model.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const ROOM = 28; // for a button
+const RADIUS = 11;
+
+export function drawInto(host, studio, acts) {
+  const { svg, edges } = draw(host, drawingOf(studio));
+  for (const box of svg.querySelectorAll("[data-step]")) {
+    const id = box.dataset.step;
+    if (id.startsWith("@")) continue;
+    acting(box, `Step ${id}`, () => acts.choose(id, true));
+  }
+  if (studio.disabled) return;
+  svg.append(...edges.filter(({ room }) => room).map((edge) => plusOn(edge, acts)));
+}
+
+function drawingOf(studio) {
+  const { steps, chosen } = studio;
+  const slots = studio.model.slotsOf(studio);
+  const edges = [{ source: ENTRY, target: steps[0]?.id ?? "@completed", label: "", slot: ENTRY, way: { from: ENTRY, path: null } }];
+  for (const step of steps) {
+    const own = slots.get(step.id);
+    const labels = studio.waysOf(step);
+    own.forEach(({ path, label, target }, at) => {
+      const words = own.length > 1 ? labels[at] || label : "";
+      if (target !== undefined) edges.push({ source: step.id, target: target ?? "@completed", label: words, slot: path.join(), way: { from: step.id, path } });
+    });
+    if (step.type === "exit") edges.push({ source: step.id, target: "@exited", label: "", slot: "exit" });
+  }
+  const ends = [["@completed", "completed", "Completed"], ["@exited", "exited", "Exited"]].filter(([id]) => edges.some(({ target }) => target === id));
+  return {
+    nodes: [
+      { id: ENTRY, type: "entry", title: "", label: "Entered", notes: [] },
+      ...steps.map((step) => ({ id: step.id, type: step.type, title: step.id, label: studio.wordsOf(step), notes: notesOf(studio, step), warnings: studio.foundAt(step.id).map(({ message }) => message), mark: step.id === chosen ? "here" : undefined })),
+      ...ends.map(([id, type, label]) => ({ id, type, title: "", label, notes: [] })),
+    ],
+    edges: edges.map((edge) => ({ ...edge, count: null, room: edge.way && !studio.disabled ? ROOM : 0 })),
+  };
+}
+
+function notesOf(studio, step) {
+  const found = studio.foundAt(step.id);
+  if (!found.length) return [];
+  const mistake = found.some(({ kind }) => kind !== "warning");
+  return [{ text: mistake ? "✕ mistake" : "⚠ warning", kind: mistake ? "failed" : "warning" }];
+}
+
+function plusOn(edge, acts) {
+  const { x, y } = edge.at;
+  const group = document.createElementNS(SVG, "g");
+  group.setAttribute("class", "studio-map-plus");
+  group.setAttribute("transform", `translate(${x} ${y + edge.size.height / 2 - ROOM / 2})`);
+  const circle = document.createElementNS(SVG, "circle");
+  circle.setAttribute("r", RADIUS);
+  const text = document.createElementNS(SVG, "text");
+  text.setAttribute("text-anchor", "middle");
+  text.setAttribute("y", 5);
+  text.textContent = "+";
+  group.append(circle, text);
+  const { from, path } = edge.way;
+  group.dataset.way = `${from} ${path ?? ""}`.trim();
+  acting(group, `Add a step between ${from} and ${edge.target}`, () => acts.add(edge.way));
+  group.addEventListener("dragover", (event) => event.preventDefault());
+  group.addEventListener("drop", (event) => acts.movedTo(event.dataTransfer.getData("text/x-step"), edge.way));
+  return group;
+}
+
+/** The drawing's parts are buttons, of the mouse and of the keyboard. */
+function acting(element, label, act) {
+  element.setAttribute("role", "button");
+  element.setAttribute("tabindex", "0");
+  element.setAttribute("aria-label", label);
+  element.addEventListener("click", act);
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    act();
+  });
+}

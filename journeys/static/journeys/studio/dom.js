@@ -1,0 +1,45 @@
+// Elements, made in one expression: el("button", { class: "x", click: act, disabled: true }, "Words").
+export function el(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (typeof value === "function") element.addEventListener(key, value);
+    else if (key in element && !key.startsWith("aria") && key !== "list") element[key] = value;
+    else if (value !== undefined && value !== null && value !== false) element.setAttribute(key === "class" ? "class" : key, value);
+  }
+  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export const icon = (name) => el("span", { class: "material-symbols-outlined", "aria-hidden": "true" }, name);
+export const button = (words, click, more = {}) => el("button", { type: "button", class: "engage-button small", click, ...more }, words);
+
+/** A choice among [value, label]; what is chosen and not among them is offered as it is. */
+export function select(options, chosen, change, more = {}) {
+  const known = options.some(([value]) => value === chosen) ? options : [...options, [chosen, `${chosen} (unknown)`]];
+  const made = el("select", { class: "engage-input", ...more }, known.map(([, label], at) => el("option", { value: `${at}` }, label)));
+  made.value = `${known.findIndex(([value]) => value === chosen)}`;
+  made.addEventListener("change", () => change(known[made.value][0]));
+  return made;
+}
+
+export function input(value, change, more = {}) {
+  const made = el("input", { class: "engage-input", autocomplete: "off", ...more });
+  made.value = value ?? "";
+  made.addEventListener("change", () => change(made.value));
+  return made;
+}
+
+/** What was set last: editors of several parts change what the others have made of it, not what was drawn. */
+export function holding(value, set) {
+  const held = { now: value, set: (next, reshape) => set((held.now = next), reshape) };
+  return held;
+}
+
+let names = 0;
+export const newId = () => `studio-${++names}`;
+
+/** An input that offers these words; others may be written, too. */
+export function suggesting(words, value, change, more = {}) {
+  const id = newId();
+  return [input(value, change, { list: id, ...more }), el("datalist", { id }, words.map((word) => el("option", { value: word })))];
+}

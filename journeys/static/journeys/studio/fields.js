@@ -1,0 +1,177 @@
+// A form made from what a step's kind says of its fields: {name, type, label, help, required, …}.
+import { conditionEditor, offsetEditor } from "./conditions.js";
+import { button, el, holding, input, newId, select, suggesting } from "./dom.js";
+import { UNITS, parsed, written } from "./durations.js";
+import { bodyEditor, headersEditor, jsonEditor, membersEditor, numberInput, pathsEditor, textEditor } from "./values.js";
+
+const DAYS = { mo: "Monday", tu: "Tuesday", we: "Wednesday", th: "Thursday", fr: "Friday", sa: "Saturday", su: "Sunday" };
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/**
+ * The fields of an object. The context has {value, place, put(name, value, reshape), disabled, studio}; each editor is
+ * given {value, set(value, reshape), label, id, place, about, optional, disabled, studio, reshape}.
+ */
+export function fieldsOf(fields, context) {
+  return fields.map((about) => (about.type === "variants" ? variants(about, context) : fieldOf(about, context)));
+}
+
+function fieldOf(about, context) {
+  const { value, put, studio, disabled, reshape } = context;
+  const id = newId();
+  const place = `${context.place}.${about.name}`;
+  const editor = EDITORS[about.type];
+  const told = about.help ? el("p", { class: "studio-help" }, about.help) : null;
+  const one = editor({
+    about, id, place, disabled, studio, reshape, label: about.label, optional: !about.required && !("start" in about),
+    value: value[about.name], set: (next, again) => put(about.name, next, again), owner: value,
+  });
+  const said = el("p", { class: "studio-said engage-bad", "data-place": place });
+  if (GROUPS.has(about.type)) return el("fieldset", { class: "studio-field" }, el("legend", {}, about.label), told, one, said);
+  return el("div", { class: "studio-field" }, el("label", { htmlFor: id }, about.label), one, told, said);
+}
+
+/** Which of several sets of fields stands there. */
+function variants(about, context) {
+  const { value, replace, disabled } = context;
+  const names = about.variants.map(({ name }) => name);
+  const chosen = names.find((name) => value[name] !== undefined && value[name] !== null);
+  const all = about.variants.flatMap(({ fields }) => fields.map(({ name }) => name));
+  const options = [...(about.otherwise || !chosen ? [[undefined, about.otherwise || "…"]] : []), ...about.variants.map(({ name, label }) => [name, label])];
+  const change = (name) => {
+    const fields = about.variants.find((one) => one.name === name)?.fields ?? [];
+    const start = fields.filter((field) => "start" in field).map((field) => [field.name, field.start]);
+    replace((now) => Object.fromEntries([...Object.entries(now).filter(([key]) => !all.includes(key)), ...start]), true);
+  };
+  const id = newId();
+  const fields = about.variants.find(({ name }) => name === chosen)?.fields ?? [];
+  return el("div", { class: "studio-variants" },
+    el("div", { class: "studio-field" }, el("label", { htmlFor: id }, about.label), select(options, chosen, change, { id, disabled })),
+    fieldsOf(fields, context));
+}
+
+function duration({ value, set, disabled, label, id, optional }) {
+  const length = parsed(value);
+  if (value && !length) return input(value, (text) => set(text || undefined), { disabled, id });
+  const now = { number: length?.number ?? "", unit: length?.unit ?? "D" };
+  const put = (more) => {
+    Object.assign(now, more);
+    if (/^\d+([.,]\d+)?$/.test(now.number)) set(written(now));
+    else if (!now.number && optional) set(undefined);
+  };
+  return el("div", { class: "studio-with" },
+    input(now.number, (number) => put({ number }), { disabled, id, inputMode: "numeric", class: "engage-input studio-number" }),
+    select(UNITS, now.unit, (unit) => put({ unit }), { disabled, "aria-label": `${label}: unit` }));
+}
+
+function zone({ value, set, disabled, id, label, optional, studio }) {
+  const zones = Intl.supportedValuesOf ? ["UTC", ...Intl.supportedValuesOf("timeZone")] : ["UTC"];
+  const own = isObject(value);
+  const held = holding(value, set);
+  const options = [[false, "Of a place"], [true, "Of the customer"]];
+  const how = select(options, own, (by) => set(by ? { from: "customer.timezone", else: value || "UTC" } : value.else ?? "UTC", true), { disabled, "aria-label": `${label}: whose` });
+  const place = suggesting(zones, own ? value.else : value, (name) => held.set(own ? { ...held.now, else: name } : name || (optional ? undefined : "")), { disabled, id });
+  if (!own) return el("div", { class: "studio-with" }, how, place);
+  const names = studio.suggestions.attributes.map(({ name }) => `customer.${name}`);
+  return el("div", { class: "studio-with" }, how, suggesting(names, value.from, (from) => held.set({ ...held.now, from }), { disabled, "aria-label": `${label}: field` }), el("span", {}, "else"), place);
+}
+
+function days({ value, set, disabled, about }) {
+  const chosen = Array.isArray(value) ? value : [];
+  const boxes = about.choices.map((day) => el("label", { class: "studio-day" },
+    el("input", { type: "checkbox", checked: chosen.includes(day), disabled, change: ({ target }) => {
+      const at = chosen.indexOf(day);
+      if (target.checked) chosen.push(day);
+      else if (at >= 0) chosen.splice(at, 1);
+      set(chosen.length ? about.choices.filter((one) => chosen.includes(one)) : undefined);
+    } }), DAYS[day] ?? day));
+  return el("div", { class: "studio-days" }, boxes);
+}
+
+function step({ value, set, disabled, id, studio, owner }) {
+  const steps = studio.steps.filter((one) => one !== owner && one.id !== studio.chosen);
+  const next = [undefined, "The step after it"];
+  const named = steps.map((one) => [one.id, `${one.id}: ${studio.wordsOf(one)}`.slice(0, 60)]);
+  const own = value === studio.chosen ? [[value, `${value} (itself)`]] : [];
+  return select([next, [null, "The end"], ...named, ...own], value, (to) => set(to, false), { id, disabled });
+}
+
+function inAppStep({ value, set, disabled, id, studio }) {
+  const shown = studio.steps.filter(({ type }) => type === "in_app").map((one) => [one.id, one.id]);
+  return select([[undefined, "Any message"], ...shown], value ?? undefined, (to) => set(to), { id, disabled });
+}
+
+function list(context) {
+  const { value, set, about, disabled, studio, reshape } = context;
+  if (!Array.isArray(value)) return jsonEditor(context);
+  const total = about.fields.some(({ type }) => type === "weight") ? value.reduce((sum, { weight }) => sum + (Number(weight) || 0), 0) : 0;
+  const held = holding(value, set);
+  const start = () => Object.fromEntries(about.fields.map((field) => [field.name, field.type === "step" ? null : field.start]));
+  const items = value.map((item, at) => el("fieldset", { class: "studio-item" },
+    el("legend", {}, `${about.item} ${at + 1}`, total ? ` (${((100 * Number(item.weight)) / total).toPrecision(3)} %)` : ""),
+    fieldsOf(about.fields, {
+      value: item, place: `${context.place}[${at}]`, disabled, studio, reshape,
+      put: (name, next, again) => held.set(held.now.with(at, put(held.now[at], name, next)), again),
+    }),
+    button(`Take out ${about.item} ${at + 1}`, () => held.set(held.now.toSpliced(at, 1), true), { disabled: disabled || value.length <= about.least })));
+  const add = button(`Add a ${about.item}`, () => held.set([...held.now, start()], true), { disabled: disabled || value.length >= about.most });
+  return el("div", {}, items, add);
+}
+
+/** The object with this in it; undefined takes it out. */
+export function put(value, name, inner) {
+  if (inner !== undefined) return { ...value, [name]: inner };
+  const { [name]: _, ...others } = value;
+  return others;
+}
+
+function auth({ value, set, disabled, label }) {
+  const kind = isObject(value) ? ["bearer", "basic"].find((name) => name in value) : undefined;
+  const start = { bearer: { bearer: "" }, basic: { basic: { user: "", password: "" } } };
+  const how = select([[undefined, "Without"], ["bearer", "A token"], ["basic", "User and password"]], kind, (next) => set(start[next], true), { disabled, "aria-label": label });
+  if (kind === "bearer") return el("div", { class: "studio-with" }, how, input(value.bearer, (bearer) => set({ bearer }), { disabled, "aria-label": "Token" }));
+  if (kind !== "basic") return how;
+  const held = holding(value, set);
+  const inner = (name, words) => input(value.basic[name], (next) => held.set({ basic: { ...held.now.basic, [name]: next } }), { disabled, "aria-label": words });
+  return el("div", { class: "studio-with" }, how, inner("user", "User"), inner("password", "Password"));
+}
+
+/** What a connection wants to be given, each with the name and title of its schema. */
+function inputs(context) {
+  const { owner, studio } = context;
+  const schema = studio.suggestions.connections.find(({ key }) => key === owner.connection)?.inputs;
+  const wanted = Object.entries(schema?.properties ?? {});
+  const value = isObject(context.value) ? context.value : {};
+  if (!wanted.length || Object.keys(value).some((name) => !wanted.some(([known]) => known === name))) return membersEditor(context);
+  const simple = (name) => value[name] === undefined || typeof value[name] === "string";
+  if (!wanted.every(([name]) => simple(name))) return membersEditor(context);
+  const held = holding(value, context.set);
+  const needed = new Set(schema.required ?? []);
+  return el("div", {}, wanted.map(([name, { title, description }]) => {
+    const id = newId();
+    const label = `${title ?? name}${needed.has(name) ? " *" : ""}`;
+    return el("div", { class: "studio-field" }, el("label", { htmlFor: id }, label),
+      textEditor({ ...context, id, label, optional: true, value: value[name], set: (next) => held.set(put(held.now, name, next)) }),
+      description ? el("p", { class: "studio-help" }, description) : null,
+      el("p", { class: "studio-said engage-bad", "data-place": `${context.place}.${name}` }));
+  }));
+}
+
+const one = (words) => ({ value, set, disabled, id, studio, optional }) => suggesting(words(studio), value, (text) => set(text || (optional ? undefined : "")), { id, disabled });
+const EDITORS = {
+  words: ({ value, set, disabled, id }) => input(value, set, { id, disabled }),
+  text: textEditor,
+  time: ({ value, set, disabled, id }) => input(value, set, { id, disabled, placeholder: "09:00", class: "engage-input studio-number" }),
+  event: one(({ suggestions }) => suggestions.events),
+  message: one(({ suggestions }) => suggestions.messages),
+  connection: ({ value, set, disabled, id, studio }) => select([["", "…"], ...studio.suggestions.connections.map(({ key, name }) => [key, name || key])], value ?? "", (key) => set(key, true), { id, disabled }),
+  choice: ({ value, set, disabled, id, about }) => {
+    const first = about.default ?? about.choices[0][0];
+    return select(about.choices, value ?? first, (next) => set(next === first && value === undefined ? undefined : next), { id, disabled });
+  },
+  flag: ({ value, set, disabled, id, about }) => el("input", { type: "checkbox", id, disabled, checked: value ?? about.default ?? false, change: ({ target }) => set(target.checked === (about.default ?? false) ? undefined : target.checked) }),
+  whole: ({ value, set, disabled, id, optional }) => input(value ?? "", (text) => (/^-?\d+$/.test(text) ? set(Number(text)) : optional && set(undefined)), { id, disabled, inputMode: "numeric", class: "engage-input studio-number" }),
+  weight: ({ value, set, disabled, id }) => numberInput(value, set, { id, disabled, class: "engage-input studio-number" }),
+  offset: offsetEditor, condition: conditionEditor, members: membersEditor, headers: headersEditor, paths: pathsEditor, json: bodyEditor,
+  duration, zone, days, step, in_app_step: inAppStep, list, auth, inputs,
+};
+const GROUPS = new Set(["condition", "members", "headers", "paths", "json", "days", "list", "auth", "inputs", "offset"]);

@@ -1,0 +1,68 @@
+// The steps as a list, each with its ways: all that the drawing can do, for keyboards and screen readers.
+import { button, el, icon } from "./dom.js";
+import { ENTRY } from "./model.js";
+
+export function stepList(studio, acts) {
+  const { steps, disabled } = studio;
+  const slots = studio.model.slotsOf(studio);
+  const entry = el("div", { class: "studio-way" }, el("span", {}, "Customers enter"), plus({ from: ENTRY, path: null }, "at the beginning", studio, acts));
+  const items = steps.map((step) => el("li", { class: step.id === studio.chosen ? "chosen" : "" }, itemOf(step, studio, acts),
+    slots.get(step.id).map((slot, at) => wayOf(step, slot, at, slots.get(step.id).length, studio, acts))));
+  const empty = steps.length ? null : el("p", { class: "text-subtle" }, disabled ? "It has no steps." : "It has no steps yet. Add one, or begin with a template.");
+  return el("div", {}, entry, el("ol", { class: "studio-list" }, items), empty);
+}
+
+function itemOf(step, studio, acts) {
+  const kind = studio.model.byType.get(step.type);
+  const found = studio.foundAt(step.id);
+  const mistakes = found.filter((one) => one.kind !== "warning").length;
+  const warnings = found.length - mistakes;
+  const badges = [mistakes && el("span", { class: "engage-bad" }, counted(mistakes, "mistake")), warnings && el("span", { class: "studio-warning" }, `⚠ ${counted(warnings, "warning")}`)];
+  const made = el("button", {
+    type: "button", class: "studio-step", "data-step": step.id, "aria-current": step.id === studio.chosen ? "true" : null,
+    draggable: !studio.disabled, click: () => acts.choose(step.id, true),
+    keydown: (event) => keys(event, step.id, acts, studio.disabled),
+    dragstart: (event) => event.dataTransfer.setData("text/x-step", step.id),
+    dragover: (event) => studio.disabled || event.preventDefault(),
+    drop: (event) => acts.dropped(event.dataTransfer.getData("text/x-step"), step.id),
+  }, icon(kind?.icon ?? "help"), el("span", { class: "studio-words" }, el("strong", {}, step.id), el("span", {}, studio.wordsOf(step)), badges));
+  return made;
+}
+
+export const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
+
+function wayOf(step, slot, at, number, studio, acts) {
+  const label = number > 1 ? studio.waysOf(step)[at] || slot.label : "";
+  const to = slot.target === null ? "the end" : slot.target ?? "nowhere";
+  const way = { from: step.id, path: slot.path };
+  return el("div", { class: "studio-way" }, el("span", {}, `${label ? `${label} ` : ""}→ ${to}`), plus(way, `after ${step.id}${label ? `, ${label}` : ""}`, studio, acts));
+}
+
+function plus(way, where, studio, acts) {
+  if (studio.disabled) return null;
+  return button("+", () => acts.add(way), {
+    class: "studio-plus", "aria-label": `Add a step ${where}`, "data-way": `${way.from} ${way.path ?? ""}`.trim(),
+    dragover: (event) => event.preventDefault(),
+    drop: (event) => acts.movedTo(event.dataTransfer.getData("text/x-step"), way),
+  });
+}
+
+function keys(event, id, acts, disabled) {
+  const act = { "Alt+ArrowUp": "up", "Alt+ArrowDown": "down", Delete: "remove", "Control+d": "duplicate" }[
+    `${event.altKey ? "Alt+" : ""}${event.ctrlKey || event.metaKey ? "Control+" : ""}${event.key}`];
+  if (!act || disabled) return;
+  event.preventDefault();
+  acts[act](id);
+}
+
+/** Asks for the kind of a new step. */
+export function menuOf(kinds, choose) {
+  const dialog = el("dialog", { class: "studio-menu", "aria-label": "What kind of step?" });
+  const close = () => dialog.close();
+  dialog.append(el("h2", { class: "engage-panel-title" }, "What kind of step?"),
+    el("ul", {}, kinds.map((kind) => el("li", {}, el("button", { type: "button", class: "studio-kind-choice", click: () => { close(); choose(kind.type); } },
+      icon(kind.icon), el("span", { class: "studio-words" }, el("strong", {}, kind.title), el("span", {}, kind.does)))))),
+    button("Cancel", close));
+  dialog.addEventListener("close", () => dialog.remove());
+  return dialog;
+}

@@ -1,0 +1,254 @@
+// The page on which a journey is edited: the list, the drawing, the form of a step, and the draft on the server.
+import { drawInto } from "./canvas.js";
+import { button, el } from "./dom.js";
+import { begun, done, redone, undone } from "./history.js";
+import { exitForm, stepForm, tell } from "./inspector.js";
+import { read, write } from "./json.js";
+import { menuOf, stepList } from "./list.js";
+import { modelOf, put, whyNot } from "./model.js";
+import { keeping } from "./saving.js";
+
+const MANY = 60; // steps, of which a drawing takes so long that it waits for a pause
+const given = JSON.parse(document.getElementById("studio-given").textContent);
+const root = document.getElementById("studio");
+const model = modelOf(given.kinds);
+let history = begun(read(given.text));
+let told = given;
+let view = "steps";
+let isPressed = false;
+let waits = false;
+let again = { list: true, form: true, drawing: true };
+
+/** What the parts of the page read. */
+const studio = {
+  model, exitRule: given.exitRule, suggestions: given.suggestions, disabled: !given.mayEdit, chosen: null, asJson: new Set(),
+  get steps() { return history.now.steps; },
+  get exitOn() { return history.now.exitOn ?? []; },
+  wordsOf: (step) => told.words[step.id]?.does ?? model.byType.get(step.type)?.title ?? String(step.type),
+  waysOf: (step) => told.words[step.id]?.ways ?? [],
+  foundAt: (id) => byStep().get(id) ?? [],
+};
+
+function byStep() {
+  if (told.by) return told.by;
+  told.by = new Map();
+  for (const one of foundAll()) {
+    const number = /^steps\[(\d+)\]/.exec(one.place)?.[1];
+    const id = number === undefined ? undefined : studio.steps[number]?.id;
+    if (id !== undefined) told.by.set(id, [...(told.by.get(id) ?? []), one]);
+  }
+  return told.by;
+}
+
+const foundAll = () => [...told.mistakes, ...told.warnings.map((one) => ({ ...one, kind: "warning" }))];
+
+function change(next, reshape = true) {
+  if (next === history.now || studio.disabled) return;
+  history = done(history, next);
+  after(reshape);
+}
+
+function after(reshape) {
+  told = { ...told, by: undefined };
+  draft.write(write(history.now));
+  update({ list: true, drawing: true, form: reshape });
+}
+
+const acts = {
+  choose(id, focus) {
+    studio.chosen = id;
+    view = "steps";
+    update({ list: true, form: true, drawing: true });
+    if (focus) later(() => form.querySelector(".studio-heading")?.focus());
+  },
+  add(slot) {
+    const dialog = menuOf(given.kinds, (type) => {
+      const { definition, id } = model.add(history.now, slot, type);
+      change(definition);
+      acts.choose(id);
+      later(() => form.querySelector(".studio-field :is(input, select, textarea)")?.focus());
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  },
+  remove(id) {
+    const number = studio.steps.findIndex((step) => step.id === id);
+    change(model.remove(history.now, id));
+    acts.choose(studio.steps[Math.min(number, studio.steps.length - 1)]?.id ?? null);
+    later(() => list.querySelector("[aria-current], .studio-plus")?.focus());
+  },
+  up: (id) => { change(model.moveUp(history.now, id)); acts.choose(id); },
+  down: (id) => { change(model.moveDown(history.now, id)); acts.choose(id); },
+  duplicate(id) {
+    const made = model.duplicate(history.now, id);
+    change(made.definition);
+    acts.choose(made.id);
+  },
+  movedTo(id, slot) { if (studio.steps.some((step) => step.id === id)) change(model.move(history.now, id, slot)); },
+  dropped(id, onto) {
+    const main = model.mainOf(model.slotsOf(history.now).get(onto));
+    if (main && id !== onto) acts.movedTo(id, { from: onto, path: main.path });
+  },
+  rename(id, to) {
+    const name = to.trim();
+    if (!/^[\w-]{1,100}$/.test(name) || studio.steps.some((step) => step.id === name)) return update({ form: true });
+    studio.chosen = name;
+    return change(model.rename(history.now, id, name));
+  },
+  set(id, changed, reshape = false) {
+    const number = studio.steps.findIndex((step) => step.id === id);
+    if (number >= 0) change(put(history.now, ["steps", number], changed(studio.steps[number])), reshape);
+  },
+  setExit(number, changed, reshape = false) {
+    const rules = studio.exitOn[number] === undefined ? [...studio.exitOn, changed()] : put(studio.exitOn, [number], changed(studio.exitOn[number]));
+    change({ ...history.now, exitOn: rules }, reshape);
+  },
+  reshape: () => update({ form: true }),
+  undo: () => { history = undone(history); after(true); },
+  redo: () => { history = redone(history); after(true); },
+};
+
+// The page's frame. The list, the form and the drawing are made anew, but never while a button is held down.
+const status = el("p", { class: "studio-status", role: "status" });
+const notice = el("div", { class: "engage-held", hidden: true });
+const undoButton = button("Undo", acts.undo, { title: "Ctrl+Z" });
+const redoButton = button("Redo", acts.redo, { title: "Ctrl+Shift+Z" });
+const views = ["steps", "exits", "json"].map((name) => el("button", {
+  type: "button", class: "studio-tab", role: "tab", id: `studio-tab-${name}`, "data-view": name, click: () => { view = name; update({ list: true, form: true, drawing: true }); },
+}, { steps: "Steps", exits: "Exits", json: "JSON" }[name]));
+const list = el("div", { class: "studio-steps" });
+const form = el("div", { class: "studio-inspector" });
+const host = el("div", { class: "engage-map studio-map" });
+host.dataset.title = "Drawing of the steps";
+const draft = keeping(given, {
+  heard(answer) { told = answer; update({ list: true, drawing: true }); },
+  says(text) { status.textContent = text; },
+  asks(text, ...choices) {
+    notice.replaceChildren(el("p", {}, text), el("div", { class: "engage-inline" }, choices.map(([words, act]) => button(words, () => { notice.hidden = true; act(); }))));
+    notice.hidden = false;
+  },
+});
+const leave = (url) => draft.flushed().then((kept) => kept && location.assign(url));
+const bar = el("div", { class: "studio-bar" }, el("div", { role: "tablist", class: "engage-inline", "aria-label": "How it is edited" }, views),
+  given.mayEdit ? [undoButton, redoButton, startersMenu()] : null,
+  button("Try it", () => leave(given.urls.try)),
+  given.mayEdit ? button("Publish…", () => leave(given.urls.publish), { class: "engage-button small first" }) : null, status);
+const panel = el("div", { class: "studio-panel" });
+root.replaceChildren(notice, bar, panel);
+
+function startersMenu() {
+  const menu = el("select", { class: "engage-input", "aria-label": "Begin with a template" }, el("option", {}, "Begin with…"), given.starters.map(({ name, about }) => el("option", { title: about }, name)));
+  menu.addEventListener("change", () => {
+    const starter = given.starters[menu.selectedIndex - 1];
+    menu.selectedIndex = 0;
+    if (!starter) return;
+    change(read(starter.text));
+    acts.choose(studio.steps[0]?.id ?? null);
+    status.textContent = starter.about;
+  });
+  return menu;
+}
+
+function update(parts) {
+  again = { ...again, ...Object.fromEntries(Object.entries(parts).filter(([, wanted]) => wanted)) };
+  if (waits) return;
+  waits = true;
+  requestAnimationFrame(render);
+}
+
+/** Once what is to be drawn is there. */
+const later = (act) => requestAnimationFrame(() => requestAnimationFrame(act));
+
+function render() {
+  if (isPressed) return void requestAnimationFrame(render);
+  waits = false;
+  const wrong = whyNot(history.now);
+  if (wrong) view = "json";
+  for (const tab of views) {
+    tab.setAttribute("aria-selected", String(tab.dataset.view === view));
+    tab.disabled = Boolean(wrong) && tab.dataset.view !== "json";
+  }
+  undoButton.disabled = !history.past.length;
+  redoButton.disabled = !history.future.length;
+  const { list: listToo, form: formToo, drawing } = again;
+  again = {};
+  if (!panel.dataset.view || panel.dataset.view !== view) showView();
+  if (view === "json") return;
+  if (view === "steps" && listToo) replaced(list, stepList(studio, acts));
+  if (formToo) replaced(form, formOf());
+  tell(form, foundAll());
+  if (view === "steps" && drawing) drawSoon();
+}
+
+function showView() {
+  panel.dataset.view = view;
+  panel.className = `studio-panel ${view}`;
+  panel.setAttribute("role", "tabpanel");
+  panel.setAttribute("aria-labelledby", `studio-tab-${view}`);
+  panel.replaceChildren(...{ steps: () => [list, host, form], exits: () => [form], json: () => [jsonView()] }[view]());
+  again = { list: true, form: true, drawing: true };
+  if (view !== "json") update({});
+}
+
+function formOf() {
+  if (view === "exits") return exitForm(studio, acts);
+  const step = studio.steps.find(({ id }) => id === studio.chosen);
+  return step ? stepForm(studio, step, acts) : el("p", { class: "text-subtle studio-help" }, "Choose a step to see what it does.");
+}
+
+/** The new content, with the focus where it was: on the same control of the same form. */
+function replaced(place, content) {
+  const focusable = (within) => [...within.querySelectorAll("button, input, select, textarea, [tabindex]")];
+  const focused = focusable(place).indexOf(document.activeElement);
+  const name = document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.dataset?.step;
+  place.replaceChildren(content);
+  if (focused < 0) return;
+  const now = focusable(place);
+  const same = name && now.find((one) => one.getAttribute("aria-label") === name || one.dataset.step === name);
+  (same ?? now[Math.min(focused, now.length - 1)])?.focus();
+}
+
+let drawing;
+function drawSoon() {
+  clearTimeout(drawing);
+  if (studio.steps.length <= MANY || !host.viewport) {
+    const begun = performance.now();
+    drawInto(host, studio, acts);
+    performance.measure("studio-drawing", { start: begun });
+  } else drawing = setTimeout(() => drawInto(host, studio, acts), 300);
+}
+
+function jsonView() {
+  const area = el("textarea", { class: "engage-input engage-json studio-whole", "aria-label": "The definition as JSON", readOnly: studio.disabled, spellcheck: false });
+  area.value = write(history.now, 2);
+  const said = el("div", { role: "status" });
+  const say = (text) => said.replaceChildren(el("p", { class: "engage-bad" }, text), ...foundAll().map(({ place, message }) => el("p", {}, `${place} ${message}`)));
+  say("");
+  area.addEventListener("input", () => {
+    try {
+      const next = read(area.value);
+      if (write(next) !== write(history.now)) {
+        history = done(history, next);
+        told = { ...told, by: undefined };
+        draft.write(write(next));
+      }
+      say(whyNot(next));
+    } catch (error) {
+      say(`This is no JSON: ${error.message}`);
+    }
+  });
+  return el("div", {}, area, said);
+}
+
+addEventListener("pointerdown", () => { isPressed = true; }, true);
+for (const end of ["pointerup", "pointercancel", "dragend"]) addEventListener(end, () => setTimeout(() => { isPressed = false; }), true);
+addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.matches?.("input, textarea")) return;
+  event.preventDefault();
+  if (event.shiftKey) acts.redo();
+  else acts.undo();
+});
+status.textContent = given.draft || "As published.";
+if (given.movedOn) draft.movedOn(given.movedOn);
+studio.chosen = whyNot(history.now) ? null : studio.steps[0]?.id ?? null;
+update({});

@@ -1,0 +1,65 @@
+// The draft on the server: what is written is sent after a pause, one at a time, with the version that is known.
+const PAUSE = 400; // milliseconds without a change
+
+/** `page` has heard(answer), says(text) and asks(text, …[words, act]). */
+export function keeping({ urls, version, mayEdit }, page) {
+  const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
+  let known = version;
+  let text = null; // what is yet to be sent
+  let underWay = null;
+  let timer;
+
+  async function send() {
+    clearTimeout(timer);
+    if (underWay || text === null || !mayEdit) return;
+    const sent = text;
+    text = null;
+    page.says("Keeping the draft…");
+    underWay = fetch(urls.keep, { method: "POST", body: new URLSearchParams({ text: sent, version: known, csrfmiddlewaretoken: token }) });
+    try {
+      const answer = await underWay;
+      if (answer.redirected || !(answer.headers.get("content-type") ?? "").includes("json")) throw new Error(`${answer.status}`);
+      hear(answer, await answer.json(), sent);
+    } catch {
+      text ??= sent;
+      page.says("The draft could not be kept just now. It is tried again.");
+      timer = setTimeout(send, 5000);
+    } finally {
+      underWay = null;
+    }
+    if (text !== null && !timer) send();
+  }
+
+  function hear(answer, said, sent) {
+    timer = null;
+    if (answer.ok) {
+      known = said.version;
+      if (text === null) page.heard(said);
+      page.says(said.draft ? `Kept. ${said.draft}` : "As published.");
+      if (said.movedOn) page.says(said.movedOn);
+      return;
+    }
+    page.says(said.message);
+    if (answer.status !== 409) return;
+    page.asks(`${said.message} ${said.draft}`,
+      ["See what is there", () => location.reload()],
+      ["Write over it", () => { known = said.version; text ??= sent; send(); }]);
+  }
+
+  return {
+    write(next) {
+      text = next;
+      clearTimeout(timer);
+      timer = setTimeout(() => { timer = null; send(); }, PAUSE);
+    },
+    movedOn: (words) => page.asks(`${words} Publishing it takes back what came since.`, ["I see", () => {}]),
+    /** Whether all is kept. */
+    async flushed() {
+      for (let turn = 0; turn < 100 && (text !== null || underWay); turn += 1) {
+        if (!underWay) { timer = null; send(); }
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      return text === null;
+    },
+  };
+}

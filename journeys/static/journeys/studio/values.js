@@ -1,0 +1,115 @@
+// Editors of written values: JSON whose texts are templates, and which may hold {"$value": "name"}.
+import { button, el, holding, input, select, suggesting } from "./dom.js";
+import { isNumber, keptName, read, shownName, write } from "./json.js";
+import { valuesOf } from "./names.js";
+
+const KINDS = [["text", "Text"], ["value", "Value of"], ["number", "Number"], ["flag", "Yes or no"], ["null", "Nothing"], ["json", "JSON"]];
+const START = { text: "", value: { $value: "" }, number: 0, flag: true, null: null, json: {} };
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+function kindOf(value) {
+  if (value === null) return "null";
+  if (isNumber(value)) return "number";
+  if (typeof value === "string") return "text";
+  if (typeof value === "boolean") return "flag";
+  return isObject(value) && typeof value.$value === "string" && Object.keys(value).every((name) => name === "$value" || name === "default") ? "value" : "json";
+}
+
+/** A text with the names that it may put in. */
+export function textEditor(context) {
+  const { value, set, disabled, label, id } = context;
+  const area = el("textarea", { id, class: "engage-input studio-text", rows: 1, disabled, "aria-label": id ? null : label, spellcheck: false });
+  area.value = typeof value === "string" ? value : value === undefined ? "" : write(value);
+  area.addEventListener("change", () => set(area.value === "" && context.optional ? undefined : area.value));
+  const names = [["", "Put in…"], ...valuesOf(context.studio).map((name) => [name, name])];
+  const picker = select(names, "", (name) => {
+    area.setRangeText(`{{ ${name} }}`, area.selectionStart, area.selectionEnd, "end");
+    picker.value = "0";
+    area.focus();
+    set(area.value);
+  }, { disabled, "aria-label": `Put a value into ${label}`, class: "engage-input studio-pick" });
+  return el("div", { class: "studio-with" }, area, picker);
+}
+
+export function jsonEditor({ value, set, disabled, label, id }) {
+  const area = el("textarea", { id, class: "engage-input engage-json studio-json", disabled, "aria-label": id ? null : `${label} as JSON`, spellcheck: false });
+  area.value = value === undefined ? "" : write(value, 2);
+  const said = el("p", { class: "engage-bad", role: "status" });
+  area.addEventListener("change", () => {
+    try {
+      set(area.value.trim() ? read(area.value) : undefined);
+      said.textContent = "";
+    } catch (error) {
+      said.textContent = `This is no JSON: ${error.message}`;
+    }
+  });
+  return el("div", {}, area, said);
+}
+
+/** A number as it is written, such as 1.0. */
+export function numberInput(value, set, more = {}) {
+  return input(isNumber(value) ? shownName(String(value)) : "", (text) => {
+    const number = text.trim();
+    if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(number)) set(read(number));
+  }, { inputMode: "decimal", ...more });
+}
+
+/** One value of any kind. */
+export function valueEditor(context) {
+  const { value, set, disabled, label } = context;
+  const kind = kindOf(value);
+  const chosen = select(KINDS, kind, (next) => set(START[next], true), { disabled, "aria-label": `Kind of ${label}`, class: "engage-input studio-kind" });
+  return el("div", { class: "studio-value" }, chosen, ofKind(kind, context));
+}
+
+function ofKind(kind, context) {
+  const { value, set, disabled, label } = context;
+  const named = { disabled, "aria-label": label };
+  if (kind === "number") return numberInput(value, set, named);
+  if (kind === "flag") return select([[true, "yes"], [false, "no"]], value, set, named);
+  if (kind === "value") return suggesting(valuesOf(context.studio), value.$value, (name) => set({ ...value, $value: name }), named);
+  if (kind === "json") return jsonEditor({ ...context, id: undefined });
+  return kind === "text" ? textEditor({ ...context, id: undefined, optional: false }) : null;
+}
+
+/** Names and values. `editor` is that of a value, `start` what a new one is. */
+export function membersEditor(context, editor = valueEditor, start = "") {
+  const { set, disabled, label } = context;
+  const value = context.value ?? {};
+  if (!isObject(value)) return jsonEditor(context);
+  const entries = Object.entries(value);
+  const held = holding(entries, (next, reshape) => set(next.length || !context.optional ? Object.fromEntries(next) : undefined, reshape));
+  const rows = entries.map(([name, inner], at) => el("div", { class: "studio-member" },
+    input(shownName(name), (to) => to && !(keptName(to) in value) && held.set(held.now.with(at, [keptName(to), held.now[at][1]]), true), { disabled, "aria-label": `Name ${at + 1} in ${label}` }),
+    editor({ ...context, id: undefined, value: inner, label: `${label} ${shownName(name)}`, set: (next, reshape) => held.set(held.now.with(at, [name, next === undefined ? start : next]), reshape) }),
+    button("×", () => held.set(held.now.toSpliced(at, 1), true), { disabled, "aria-label": `Take ${shownName(name)} out of ${label}` })));
+  const add = button("Add", () => held.set([...held.now, [free(value), start]], true), { disabled, "aria-label": `Add to ${label}` });
+  return el("div", { class: "studio-members" }, rows, add);
+}
+
+function free(value) {
+  let number = 1;
+  while (`name${number}` in value) number += 1;
+  return `name${number}`;
+}
+
+/** A body: names and values, or any other JSON. */
+export function bodyEditor(context) {
+  const { value, disabled, label } = context;
+  const plain = isObject(value) && !("$value" in value);
+  const asJson = context.studio.asJson.has(context.place) || !plain;
+  const shown = select([[false, "Names and values"], [true, "JSON"]], asJson, (json) => {
+    context.studio.asJson[json ? "add" : "delete"](context.place);
+    context.reshape();
+  }, { disabled: disabled || !plain, "aria-label": `How ${label} is shown` });
+  return el("div", {}, shown, asJson ? jsonEditor(context) : membersEditor({ ...context, optional: false }));
+}
+
+/** Secrets by name: texts, of which *** is what is stored. */
+export const headersEditor = (context) => membersEditor(context, ({ value, set, disabled, label }) => (
+  input(typeof value === "string" ? value : write(value), set, { disabled, "aria-label": label })
+));
+
+/** Paths by name. */
+export const pathsEditor = headersEditor;
+

@@ -1,0 +1,136 @@
+"""A journey is edited as a draft: kept on the server with who wrote it, checked, published knowingly."""
+
+import json
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from engage.models import AuditEntry, Workspace
+from journeys.design.authoring import save_journey
+from journeys.models import Journey, JourneyDraft, JourneyRevision
+from journeys.seeding.export import exported
+from tests.admin.staff import staff_with
+from tests.support.factories import JourneyFactory
+
+DAY = {"id": "day", "type": "delay", "for": "P1D"}
+TWO = {"id": "day", "type": "delay", "for": "P2D"}
+TELL = {"id": "tell", "type": "webhook", "url": "https://mail.example/send", "headers": {"X-Key": "very-secret"}}
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme, steps=[DAY])
+
+
+def at(journey: Journey, page: str = "") -> str:
+    return f"/admin/journeys/journey/{journey.id}/steps/{page}"
+
+
+def keep(staff: Client, journey: Journey, *steps: Any, version: int = 0, status: int = 200, **more: Any) -> Any:
+    text = more.get("text") or json.dumps({"steps": steps, "exitOn": []})
+    answer = staff.post(at(journey, "keep/"), {"text": text, "version": version})
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def given(staff: Client, journey: Journey) -> Any:
+    """What the page holds for its editor."""
+    return staff.get(at(journey)).context["studio"]
+
+
+def test_what_is_edited_is_kept_checked_and_not_saved(staff: Client, journey: Journey) -> None:
+    assert given(staff, journey)["text"] == '{"steps":[{"id":"day","type":"delay","for":"P1D"}],"exitOn":[]}'
+    audited = AuditEntry.objects.count()
+    told = keep(staff, journey, {**DAY, "for": "soon"}, {"id": "lost", "type": "exit", "reason": "Over."})
+    assert [one["place"] for one in told["mistakes"]] == ["steps[0].for"]
+    assert told["words"]["lost"] == {"does": "Exit: Over.", "ways": [""]}
+    assert (told["version"], told["draft"][:9]) == (1, "Draft of ")
+    assert JourneyRevision.objects.count() == 1
+    assert '"for":"soon"' in given(staff, journey)["text"]
+    lost = keep(staff, journey, {**DAY, "next": None}, {**DAY, "id": "lost"}, version=1)
+    assert [one["place"] for one in lost["warnings"]] == ["steps[1]"]
+    assert AuditEntry.objects.count() == audited
+    assert keep(staff, journey, DAY, version=2)["version"] == 0
+    assert not JourneyDraft.objects.exists(), "as the journey is"
+
+
+def test_what_is_no_definition_is_refused(staff: Client, journey: Journey) -> None:
+    for text in ("", "[", "[]", '{"steps": [], "more": 1}', '{"steps": 1, "steps": 2}', '{"steps": NaN}'):
+        assert keep(staff, journey, text=text or " ", status=400)["message"], text
+    assert keep(staff, journey, text='{"steps": {"a": 1}, "exitOn": 3}')["mistakes"]
+    assert JourneyDraft.objects.get().steps == {"a": 1}
+
+
+def test_two_at_once_are_told_of_each_other(staff: Client, journey: Journey) -> None:
+    keep(staff, journey, TWO)
+    other = keep(staff, journey, TWO, TELL, version=0, status=409)
+    assert (other["message"][:9], other["version"]) == ("Meanwhile", 1)
+    assert keep(staff, journey, TWO, TELL, version=1)["version"] == 2
+    assert "has changed the draft" in staff.post(at(journey, "discard/"), {"version": 1}, follow=True).content.decode()
+    staff.post(at(journey, "discard/"), {"version": 2})
+    assert not JourneyDraft.objects.exists()
+    assert keep(staff, journey, TWO, version=2, status=409)["message"].startswith("Meanwhile the draft was")
+
+
+def test_publishing_tells_the_difference_and_makes_a_revision(staff: Client, journey: Journey) -> None:
+    keep(staff, journey, TWO, TELL)
+    page = staff.get(at(journey, "publish/")).content.decode()
+    assert "The step &#x27;tell&#x27; is new (webhook)." in page
+    assert "The step &#x27;day&#x27; changes: for." in page
+    assert "Nobody is inside at the moment." in page
+    assert "very-secret" not in page
+    audited = AuditEntry.objects.count()
+    staff.post(at(journey, "publish/"), {"version": 1})
+    assert not JourneyDraft.objects.exists()
+    assert JourneyRevision.objects.get(number=2).steps == [TWO, TELL]
+    assert AuditEntry.objects.count() == audited + 1
+
+
+def test_a_wrong_draft_is_not_published(staff: Client, journey: Journey) -> None:
+    keep(staff, journey, {**DAY, "for": "soon"})
+    assert "It cannot be published yet" in staff.get(at(journey, "publish/")).content.decode()
+    staff.post(at(journey, "publish/"), {"version": 1})
+    assert (JourneyRevision.objects.count(), JourneyDraft.objects.count()) == (1, 1)
+
+
+def test_a_draft_whose_journey_moved_on_is_published_only_knowingly(staff: Client, journey: Journey) -> None:
+    keep(staff, journey, TWO)
+    save_journey(workspace=journey.workspace, key=journey.key, now=timezone.now(), steps=[TELL])
+    assert given(staff, journey)["movedOn"].endswith("the journey has revision 2 by now.")
+    staff.post(at(journey, "publish/"), {"version": 1})
+    assert JourneyRevision.objects.count() == 2
+    staff.post(at(journey, "publish/"), {"version": 1, "knowingly": "yes"})
+    assert JourneyRevision.objects.get(number=3).steps == [TWO]
+
+
+def test_secrets_are_masked_encrypted_and_kept(staff: Client, journey: Journey) -> None:
+    keep(staff, journey, TELL)
+    assert "very-secret" not in given(staff, journey)["text"]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT steps::text FROM journeys_journeydraft")
+        assert "very-secret" not in cursor.fetchone()[0]
+    keep(staff, journey, {**TELL, "headers": {"X-Key": "***"}}, DAY, version=1)
+    assert JourneyDraft.objects.get().steps[0] == TELL
+    elsewhere = keep(staff, journey, {**TELL, "headers": {"X-Key": "***"}, "url": "https://evil.example"}, version=2)
+    assert "needs its value" in elsewhere["mistakes"][0]["message"]
+    assert JourneyDraft.objects.get().steps[0]["headers"] == {"X-Key": "***"}
+
+
+def test_who_may_only_look_sees_it_and_changes_nothing(staff: Client, journey: Journey) -> None:
+    keep(staff, journey, TELL)
+    viewer = staff_with("view_journey")
+    assert not given(viewer, journey)["mayEdit"]
+    for page in ("keep/", "publish/", "discard/"):
+        assert viewer.post(at(journey, page), {"version": 1, "text": "{}"}).status_code == 403
+    assert staff_with("change_journey", "view_journey").post(at(journey, "keep/"), {}).status_code == 403
+    assert JourneyDraft.objects.get().version == 1
+
+
+def test_a_draft_is_not_exported_and_goes_with_its_journey(staff: Client, journey: Journey) -> None:
+    keep(staff, journey, TWO)
+    assert exported(journey.workspace)["journeys"][0]["steps"] == [DAY]
+    Journey.objects.get().delete()
+    assert not JourneyDraft.objects.exists()

@@ -1,0 +1,274 @@
+"""A journey is made and changed step by step, by keyboard alone and by mouse alone; read is what is stored."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+from pytest_django.live_server_helper import LiveServer
+
+from engage.models import Workspace
+from journeys.design.starters import STARTERS
+from journeys.models import Journey, JourneyDraft, JourneyRevision
+from tests.browsers.staff import Staff, superuser_at
+from tests.support.factories import JourneyFactory
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+
+BODY = {"to": "{{ customer.email }}", "template": "cart", "items": {"$value": "event.properties.items", "default": []}}
+LONG: list[dict[str, Any]] = [{"id": f"s{number}", "type": "delay", "for": "P1D"} for number in range(200)]
+
+
+@pytest.fixture
+def staff(browser: Browser, live_server: LiveServer) -> Iterator[Staff]:
+    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
+        yield member
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme, steps=[])
+
+
+def opened(staff: Staff, journey: Journey) -> Page:
+    page = staff.goes_to(f"/admin/journeys/journey/{journey.id}/steps/")
+    page.wait_for_selector("#studio .studio-status")
+    return page
+
+
+class Mouse:
+    """Clicks, and types into what was clicked."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def press(self, where: Locator) -> None:
+        where.click()
+
+    def write(self, where: Locator, text: str) -> None:
+        where.click(click_count=3)
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(text)
+
+    def choose(self, where: Locator, label: str) -> None:
+        where.click()
+        where.select_option(label=label)
+
+
+class Keyboard:
+    """Goes by Tab to whatever is next wanted; no mouse is there."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def _reach(self, where: Locator) -> None:
+        wanted = where.first
+        wanted.wait_for()
+        for _ in range(200):
+            if wanted.evaluate("(one) => one === document.activeElement"):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"{where} cannot be reached")
+
+    def press(self, where: Locator) -> None:
+        self._reach(where)
+        self.page.keyboard.press("Enter")
+
+    def write(self, where: Locator, text: str) -> None:
+        self._reach(where)
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(text)
+
+    def choose(self, where: Locator, label: str) -> None:
+        self._reach(where)
+        self.page.keyboard.type(label)
+
+
+Hand = Mouse | Keyboard
+
+
+def add(hand: Hand, where: str, title: str) -> None:
+    hand.press(hand.page.get_by_role("button", name=f"Add a step {where}", exact=True))
+    hand.press(hand.page.locator("dialog button", has=hand.page.get_by_text(title, exact=True)))
+    hand.page.wait_for_selector(".studio-heading")
+
+
+def named(hand: Hand, name: str) -> None:
+    hand.write(hand.page.get_by_label("Name of the step"), name)
+    hand.page.keyboard.press("Tab")
+    hand.page.wait_for_selector(f".studio-step[data-step={name}]")
+
+
+def mail(hand: Hand, template: str) -> None:
+    page = hand.page
+    hand.write(page.get_by_label("URL", exact=True), "https://mail.example/send")
+    hand.choose(page.get_by_label("Content", exact=True), "JSON")
+    for at, (name, value) in enumerate({"to": "{{ customer.email }}", "template": template}.items()):
+        hand.press(page.get_by_role("button", name="Add to Body", exact=True))
+        hand.write(page.get_by_label(f"Name {at + 1} in Body"), name)
+        page.keyboard.press("Tab")
+        hand.write(page.locator(f'textarea[aria-label="Body {name}"]'), value)
+        page.keyboard.press("Tab")
+
+
+def published(hand: Hand) -> None:
+    hand.press(hand.page.get_by_role("button", name="Publish…"))
+    hand.page.wait_for_selector("text=What changes")
+    hand.press(hand.page.get_by_role("button", name="Publish", exact=True))
+    hand.page.wait_for_selector("text=Published as revision")
+
+
+def build_cart(hand: Hand) -> None:
+    page = hand.page
+    add(hand, "at the beginning", "Wait")
+    hand.write(page.get_by_label("For", exact=True), "4")
+    hand.choose(page.get_by_label("For: unit"), "hours")
+    named(hand, "pause")
+    add(hand, "after pause", "Call a webhook")
+    mail(hand, "cart")
+    named(hand, "reminder")
+    add(hand, "after reminder", "Wait")
+    named(hand, "day")
+    hand.press(page.get_by_role("tab", name="Exits"))
+    hand.press(page.get_by_role("button", name="Add a rule"))
+    hand.write(page.get_by_label("Event", exact=True), "order_paid")
+    page.keyboard.press("Tab")
+
+
+@pytest.mark.parametrize("kind", [Keyboard, Mouse])
+def test_a_reminder_is_built_from_nothing_and_published(staff: Staff, journey: Journey, kind: type[Hand]) -> None:
+    page = opened(staff, journey)
+    hand = kind(page)
+    build_cart(hand)
+    published(hand)
+    body = {"to": "{{ customer.email }}", "template": "cart"}
+    revision = JourneyRevision.objects.get(journey=journey, number=2)
+    assert revision.steps == [
+        {"id": "pause", "type": "delay", "for": "PT4H"},
+        {"id": "reminder", "type": "webhook", "url": "https://mail.example/send", "body": body},
+        {"id": "day", "type": "delay", "for": "P1D"},
+    ]
+    assert revision.exit_on == [{"event": "order_paid"}]
+    assert staff.complaints == []
+
+
+def kept(page: Page) -> None:
+    page.wait_for_function("/^(Kept|As published)/.test(document.querySelector('.studio-status').textContent)")
+    page.wait_for_timeout(600)
+    page.wait_for_function("/^(Kept|As published)/.test(document.querySelector('.studio-status').textContent)")
+
+
+def test_every_template_is_begun_with_and_published_as_it_is(staff: Staff, acme: Workspace) -> None:
+    for name in ("welcome", "cart", "renewal", "win_back"):
+        journey = JourneyFactory.create(workspace=acme, key=name.replace("_", "-"), steps=[])
+        page = opened(staff, journey)
+        page.get_by_label("Begin with a template").select_option(label=STARTERS[name].name)
+        published(Mouse(page))
+        revision = JourneyRevision.objects.get(journey=journey, number=2)
+        assert {"steps": revision.steps, "exitOn": revision.exit_on} == STARTERS[name].content
+    assert staff.complaints == []
+
+
+def test_steps_are_moved_taken_out_undone_and_told_of(staff: Staff, journey: Journey) -> None:
+    page = opened(staff, journey)
+    page.get_by_label("Begin with a template").select_option(label=STARTERS["cart"].name)
+    ids = lambda: page.eval_on_selector_all(".studio-step", "all => all.map((one) => one.dataset.step)")  # noqa: E731
+    page.wait_for_selector(".studio-step[data-step=day]")
+    page.locator(".studio-step[data-step=day]").press("Alt+ArrowUp")
+    page.wait_for_function("document.querySelectorAll('.studio-step')[1].dataset.step === 'day'")
+    assert ids() == ["pause", "day", "reminder", "last-call"]
+    page.locator(".studio-step[data-step=day]").press("Delete")
+    page.wait_for_selector(".studio-step[data-step=day]", state="detached")
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_selector(".studio-step[data-step=day]")
+    assert ids() == ["pause", "reminder", "day", "last-call"]
+    page.locator(".studio-map [data-step=reminder]").press("Enter")
+    page.get_by_label("URL", exact=True).fill("nowhere")
+    page.keyboard.press("Tab")
+    page.wait_for_selector(".studio-step[data-step=reminder] >> text=1 mistake")
+    assert page.locator(".studio-said:not(:empty)").count() == 1
+    page.locator('.studio-map [data-way="day next"]').click()
+    page.locator("dialog button", has=page.get_by_text("Branch", exact=True)).click()
+    page.get_by_role("button", name="Add a condition: If").or_(page.get_by_label("Field of If")).first.wait_for()
+    page.get_by_label("Field of If").fill("customer.plan")
+    page.keyboard.press("Tab")
+    page.get_by_label("Value of If").fill("pro")
+    page.keyboard.press("Tab")
+    page.wait_for_selector(".studio-step[data-step=branch]")
+    kept(page)
+    draft = JourneyDraft.objects.get()
+    assert draft.steps[3]["cases"] == [
+        {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}, "next": "last-call"}
+    ]
+    staff.finds_nothing_serious("#content-main")
+
+
+def test_two_authors_are_told_of_each_other(staff: Staff, journey: Journey) -> None:
+    page = opened(staff, journey)
+    JourneyDraft.objects.create(
+        workspace=journey.workspace, journey=journey, revision=1, steps=LONG[:1], written_by="grace",
+        updated_at=journey.created_at,
+    )  # fmt: skip
+    page.get_by_label("Begin with a template").select_option(label=STARTERS["welcome"].name)
+    page.wait_for_selector("text=grace has changed the draft")
+    assert JourneyDraft.objects.get().steps == LONG[:1]
+    page.get_by_role("button", name="Write over it").click()
+    kept(page)
+    assert JourneyDraft.objects.get().steps[0]["id"] == "welcome"
+
+
+def test_json_is_the_same_draft_and_nothing_is_lost(staff: Staff, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=LONG[:2])
+    page = opened(staff, journey)
+    page.get_by_role("tab", name="JSON").click()
+    area = page.get_by_label("The definition as JSON")
+    written = json.loads(area.input_value())
+    assert written == {"steps": LONG[:2], "exitOn": []}
+    area.fill(area.input_value().replace("P1D", "P7D"))
+    kept(page)
+    page.get_by_role("tab", name="Steps").click()
+    page.wait_for_selector(".studio-step >> text=1 week")
+    assert [step["for"] for step in JourneyDraft.objects.get().steps] == ["P7D", "P7D"]
+
+
+def test_two_hundred_steps_are_drawn_and_changed_soon(staff: Staff, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=LONG)
+    page = opened(staff, journey)
+    page.wait_for_selector(".studio-map svg")
+    drawn = page.evaluate("performance.getEntriesByName('studio-drawing')[0].duration")
+    changed = page.evaluate(
+        """async () => {
+          const frame = () => new Promise(requestAnimationFrame);
+          const begun = performance.now();
+          const step = document.querySelector('[data-step=s100]');
+          step.dispatchEvent(new KeyboardEvent('keydown', { key: 'Delete', bubbles: true }));
+          while (document.querySelectorAll('.studio-step').length !== 199) await frame();
+          return performance.now() - begun;
+        }"""
+    )
+    print(f"first drawing {drawn:.0f} ms, a change {changed:.0f} ms")  # noqa: T201
+    factor = float(os.environ.get("PATIENCE", "8"))  # on a machine that is busy with other tests
+    assert drawn <= 1000 * factor
+    assert changed <= 100 * factor
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_it_is_seen(browser: Browser, live_server: LiveServer, acme: Workspace, width: int, scheme: Any) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=STARTERS["win_back"].content["steps"])
+    viewport = {"width": width, "height": 900}
+    with superuser_at(browser, live_server.url, viewport=viewport, color_scheme=scheme) as staff:
+        page = opened(staff, journey)
+        page.wait_for_selector(".studio-map svg")
+        folder = os.environ.get("SCREENSHOTS")
+        for tab in ("Steps", "Exits", "JSON"):
+            page.get_by_role("tab", name=tab).click()
+            page.wait_for_timeout(200)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            staff.finds_nothing_serious("#content-main")
+            if folder:
+                page.screenshot(path=Path(folder) / f"studio-{tab}-{width}-{scheme}.png", full_page=True)
