@@ -43,16 +43,19 @@ class Content:
 
     steps: Any
     exit_on: Any
+    is_in_order: bool = True  # where the order of names is known
 
     def is_as(self, other: "Content") -> bool:
         own, others = [self.steps, self.exit_on], [other.steps, other.exit_on]
-        return same_json(own, others) and key_order_of(own) == key_order_of(others)
+        return same_json(own, others) and (not other.is_in_order or key_order_of(own) == key_order_of(others))
 
 
 def current_content(journey: Journey) -> Content:
     """That of the journey's revision; nothing where it has none yet."""
     revision = JourneyRevision.objects.filter(journey=journey, number=journey.revision).first()
-    return Content(**revision.written) if revision else Content(steps=[], exit_on=[])
+    if revision is None:
+        return Content(steps=[], exit_on=[])
+    return Content(**revision.written, is_in_order=bool(revision.key_order))
 
 
 def draft_of(journey: Journey) -> JourneyDraft | None:

@@ -196,7 +196,7 @@ def test_steps_are_moved_taken_out_undone_and_told_of(staff: Staff, journey: Jou
     page.get_by_role("button", name="Add a condition: If").or_(page.get_by_label("Field of If")).first.wait_for()
     page.get_by_label("Field of If").fill("customer.plan")
     page.keyboard.press("Tab")
-    page.get_by_label("Value of If").fill("pro")
+    page.get_by_label("Value of If", exact=True).fill("pro")
     page.keyboard.press("Tab")
     page.wait_for_selector(".studio-step[data-step=branch]")
     kept(page)

@@ -22,7 +22,7 @@ from journeys.design.authoring import InvalidJourney, refusals_of
 from journeys.design.drafts import Content, current_content, differences, draft_of, with_secrets_of
 from journeys.design.starters import STARTERS
 from journeys.design.warnings import warnings_of
-from journeys.models import Journey, JourneyDraft, JourneyRevision
+from journeys.models import Journey, JourneyDraft
 from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.acts import queued_and_inside
 from journeys.steps.definition import MAX_STEPS, readable_steps
@@ -54,11 +54,9 @@ def studio_of(journey: Journey, *, request: HttpRequest, may_edit: bool, now: da
 
 
 def _current(journey: Journey) -> Content:
-    """As a revision is shown whose order of names is not known."""
-    revision = JourneyRevision.objects.filter(journey=journey, number=journey.revision).first()
-    if revision is None or revision.key_order:
-        return current_content(journey)
-    return Content(**named_first(revision.written))
+    """With the id and the type of a step first, where the order of names is not known."""
+    content = current_content(journey)
+    return content if content.is_in_order else Content(steps=named_first(content.steps), exit_on=content.exit_on)
 
 
 def _url(name: str, journey: Journey) -> str:

@@ -87,12 +87,12 @@ function days({ value, set, disabled, about }) {
   return el("div", { class: "studio-days" }, boxes);
 }
 
-function step({ value, set, disabled, id, studio, owner }) {
+function step({ value, set, disabled, id, studio, owner, optional }) {
   const steps = studio.steps.filter((one) => one !== owner && one.id !== studio.chosen);
-  const next = [undefined, "The step after it"];
+  const next = optional ? [[undefined, "The step after it"]] : [];
   const named = steps.map((one) => [one.id, `${one.id}: ${studio.wordsOf(one)}`.slice(0, 60)]);
   const own = value === studio.chosen ? [[value, `${value} (itself)`]] : [];
-  return select([next, [null, "The end"], ...named, ...own], value, (to) => set(to, false), { id, disabled });
+  return select([...next, [null, "The end"], ...named, ...own], value, (to) => set(to, false), { id, disabled });
 }
 
 function inAppStep({ value, set, disabled, id, studio }) {

@@ -17,7 +17,7 @@ function itemOf(step, studio, acts) {
   const found = studio.foundAt(step.id);
   const mistakes = found.filter((one) => one.kind !== "warning").length;
   const warnings = found.length - mistakes;
-  const badges = [mistakes && el("span", { class: "engage-bad" }, counted(mistakes, "mistake")), warnings && el("span", { class: "studio-warning" }, `⚠ ${counted(warnings, "warning")}`)];
+  const badges = [mistakes > 0 && el("span", { class: "engage-bad" }, counted(mistakes, "mistake")), warnings > 0 && el("span", { class: "studio-warning" }, `⚠ ${counted(warnings, "warning")}`)];
   const made = el("button", {
     type: "button", class: "studio-step", "data-step": step.id, "aria-current": step.id === studio.chosen ? "true" : null,
     draggable: !studio.disabled, click: () => acts.choose(step.id, true),
