@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -43,19 +43,21 @@ class Content:
 
     steps: Any
     exit_on: Any
+    entry_conditions: Any = None
     is_in_order: bool = True  # where the order of names is known
 
     def is_as(self, other: "Content") -> bool:
         own, others = [self.steps, self.exit_on], [other.steps, other.exit_on]
-        return same_json(own, others) and (not other.is_in_order or key_order_of(own) == key_order_of(others))
+        is_ordered = not other.is_in_order or key_order_of(own) == key_order_of(others)
+        return same_json(own, others) and is_ordered and same_json(self.entry_conditions, other.entry_conditions)
 
 
 def current_content(journey: Journey) -> Content:
     """That of the journey's revision; nothing where it has none yet."""
     revision = JourneyRevision.objects.filter(journey=journey, number=journey.revision).first()
-    if revision is None:
-        return Content(steps=[], exit_on=[])
-    return Content(**revision.written, is_in_order=bool(revision.key_order))
+    written = revision.written if revision else {"steps": [], "exit_on": []}
+    is_in_order = revision is None or bool(revision.key_order)
+    return Content(**written, entry_conditions=journey.entry_conditions, is_in_order=is_in_order)
 
 
 def draft_of(journey: Journey) -> JourneyDraft | None:
@@ -70,9 +72,7 @@ def with_secrets_of(journey: Journey, draft: JourneyDraft | None, *, steps: Any)
 
 
 @transaction.atomic
-def keep_draft(
-    journey: Journey, *, steps: Any, exit_on: Any, version: int, by: str, now: datetime
-) -> JourneyDraft | None:
+def keep_draft(journey: Journey, *, sent: Content, version: int, by: str, now: datetime) -> JourneyDraft | None:
     """Keeps what was written, right or wrong; None if that is what the journey has. `version` is the one known.
 
     Raises DraftChanged.
@@ -80,14 +80,14 @@ def keep_draft(
     journey = locked(journey)
     draft = draft_of(journey)
     _require_version(draft, version)
-    content = Content(steps=with_secrets_of(journey, draft, steps=steps), exit_on=exit_on)
+    content = replace(sent, steps=with_secrets_of(journey, draft, steps=sent.steps))
     if content.is_as(current_content(journey)):
         if draft is not None:
             draft.delete()
         return None
     if draft is None:
         draft = JourneyDraft(workspace_id=journey.workspace_id, journey=journey, revision=journey.revision, version=0)
-    draft.steps, draft.exit_on = content.steps, content.exit_on
+    draft.steps, draft.exit_on, draft.entry_conditions = content.steps, content.exit_on, content.entry_conditions
     draft.key_order = key_order_of([content.steps, content.exit_on])
     draft.version += 1
     draft.written_by, draft.updated_at = by, now
@@ -130,7 +130,8 @@ def _require_version(draft: JourneyDraft | None, version: int) -> None:
 
 def differences(before: Content, after: Content) -> list[str]:
     """What is other in the second, in sentences; none if nothing is."""
-    return [*_of_steps(before.steps, after.steps), *_of_exits(before.exit_on, after.exit_on)]
+    entry = [] if same_json(before.entry_conditions, after.entry_conditions) else ["Who may enter changes."]
+    return [*entry, *_of_steps(before.steps, after.steps), *_of_exits(before.exit_on, after.exit_on)]
 
 
 def _of_steps(before: Any, after: Any) -> Iterator[str]:

@@ -19,6 +19,7 @@ class Migration(migrations.Migration):
                 ("version", models.PositiveIntegerField(default=1, help_text="How many times it was written.")),
                 ("steps", journeys.models.credentials.StepsField(default=list)),
                 ("exit_on", models.JSONField(default=list)),
+                ("entry_conditions", models.JSONField(null=True)),
                 ("key_order", models.JSONField(default=list)),
                 ("written_by", models.CharField(max_length=200)),
                 ("updated_at", models.DateTimeField()),

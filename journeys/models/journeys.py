@@ -176,7 +176,7 @@ class JourneyRevision(models.Model):
 
 
 class JourneyDraft(models.Model):
-    """What is being edited of a journey, until it is published as a revision: steps and exits, right or wrong."""
+    """What is being edited of a journey until it is published: steps, exits, entry conditions, right or wrong."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     journey = models.OneToOneField(Journey, on_delete=models.DO_NOTHING, db_constraint=False, related_name="draft")
@@ -184,6 +184,7 @@ class JourneyDraft(models.Model):
     version = models.PositiveIntegerField(default=1, help_text="How many times it was written.")
     steps = StepsField(default=list)
     exit_on = models.JSONField(default=list)
+    entry_conditions = models.JSONField(null=True)
     key_order = models.JSONField(default=list)
     written_by = models.CharField(max_length=200)
     updated_at = models.DateTimeField()
@@ -198,8 +199,8 @@ class JourneyDraft(models.Model):
 
     @property
     def written(self) -> dict[str, Any]:
-        """As of a revision."""
-        return _written(self)
+        """As of a revision, with the entry conditions."""
+        return {**_written(self), "entry_conditions": self.entry_conditions}
 
 
 def _written(content: JourneyRevision | JourneyDraft) -> dict[str, Any]:

@@ -57,6 +57,20 @@ def test_what_is_edited_is_kept_checked_and_not_saved(staff: Client, journey: Jo
     assert not JourneyDraft.objects.exists(), "as the journey is"
 
 
+def test_who_may_enter_is_of_the_same_draft(staff: Client, journey: Journey) -> None:
+    pro = {"field": "customer.plan", "op": "eq", "value": "pro"}
+    for conditions, mistakes in ((pro, []), ({"field": "plan"}, ["entryConditions.op", "entryConditions.field"])):
+        text = json.dumps({"steps": [DAY], "exitOn": [], "entryConditions": conditions})
+        version = given(staff, journey)["version"]
+        assert {one["place"] for one in keep(staff, journey, text=text, version=version)["mistakes"]} <= set(mistakes)
+    assert json.loads(given(staff, journey)["text"])["entryConditions"] == {"field": "plan"}
+    keep(staff, journey, text=json.dumps({"steps": [DAY], "entryConditions": pro, "exitOn": []}), version=2)
+    assert "Who may enter changes." in staff.get(at(journey, "publish/")).content.decode()
+    staff.post(at(journey, "publish/"), {"version": 3})
+    journey.refresh_from_db()
+    assert (journey.entry_conditions, journey.revision) == (pro, 1)
+
+
 def test_what_is_no_definition_is_refused(staff: Client, journey: Journey) -> None:
     for text in ("", "[", "[]", '{"steps": [], "more": 1}', '{"steps": 1, "steps": 2}', '{"steps": NaN}'):
         assert keep(staff, journey, text=text or " ", status=400)["message"], text

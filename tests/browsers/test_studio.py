@@ -132,7 +132,7 @@ def build_cart(hand: Hand) -> None:
     named(hand, "reminder")
     add(hand, "after reminder", "Wait")
     named(hand, "day")
-    hand.press(page.get_by_role("tab", name="Exits"))
+    hand.press(page.get_by_role("tab", name="Entry and exits"))
     hand.press(page.get_by_role("button", name="Add a rule"))
     hand.write(page.get_by_label("Event", exact=True), "order_paid")
     page.keyboard.press("Tab")
@@ -265,7 +265,7 @@ def test_it_is_seen(browser: Browser, live_server: LiveServer, acme: Workspace, 
         page = opened(staff, journey)
         page.wait_for_selector(".studio-map svg")
         folder = os.environ.get("SCREENSHOTS")
-        for tab in ("Steps", "Exits", "JSON"):
+        for tab in ("Steps", "Entry and exits", "JSON"):
             page.get_by_role("tab", name=tab).click()
             page.wait_for_timeout(200)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,6 +1,8 @@
 """The page on which a journey is edited step by step, and its draft: what is told while somebody edits."""
 
 from collections.abc import Iterable
+from copy import copy
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -25,7 +27,7 @@ from journeys.design.warnings import warnings_of
 from journeys.models import Journey, JourneyDraft
 from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.acts import queued_and_inside
-from journeys.steps.definition import MAX_STEPS, readable_steps
+from journeys.steps.definition import readable_steps
 from journeys.steps.description import described, exit_rule
 from journeys.steps.secrets import masked_steps, steps_masked_beside
 
@@ -38,11 +40,10 @@ def studio_of(journey: Journey, *, request: HttpRequest, may_edit: bool, now: da
     content = Content(**draft.written) if draft else _current(journey)
     steps = masked_steps(content.steps) if sees_queries(request) else steps_without_credentials(content.steps)
     return {
-        "text": unicode_json({"steps": steps, "exitOn": content.exit_on}),
+        "text": unicode_json(_as_written(replace(content, steps=steps))),
         "kinds": described(),
         "exitRule": exit_rule(),
         "mayEdit": may_edit,
-        "mostSteps": MAX_STEPS,
         "urls": {name: _url(name, journey) for name in ("keep", "publish", "discard", "try")},
         "starters": [
             {"name": one.name, "about": one.about, "text": unicode_json(one.content)} for one in STARTERS.values()
@@ -56,7 +57,12 @@ def studio_of(journey: Journey, *, request: HttpRequest, may_edit: bool, now: da
 def _current(journey: Journey) -> Content:
     """With the id and the type of a step first, where the order of names is not known."""
     content = current_content(journey)
-    return content if content.is_in_order else Content(steps=named_first(content.steps), exit_on=content.exit_on)
+    return content if content.is_in_order else replace(content, steps=named_first(content.steps))
+
+
+def _as_written(content: Content) -> dict[str, Any]:
+    entry = {} if content.entry_conditions is None else {"entryConditions": content.entry_conditions}
+    return {"steps": content.steps, "exitOn": content.exit_on, **entry}
 
 
 def _url(name: str, journey: Journey) -> str:
@@ -82,9 +88,13 @@ def sent_content(request: HttpRequest) -> Content:
         value = JsonField(named="definition").to_python(request.POST.get("text", ""))
     except ValidationError as invalid:
         raise InvalidRequest(" ".join(invalid.messages)) from None
-    if not isinstance(value, dict) or value.keys() - {"steps", "exitOn"}:
-        raise InvalidRequest("The definition must be an object with steps and exitOn, and nothing else.")
-    return Content(steps=value.get("steps", []), exit_on=value.get("exitOn", []))
+    if not isinstance(value, dict) or value.keys() - {"steps", "exitOn", "entryConditions"}:
+        raise InvalidRequest("The definition must be an object with steps, exitOn and entryConditions, and no more.")
+    return Content(
+        steps=value.get("steps", []),
+        exit_on=value.get("exitOn", []),
+        entry_conditions=value.get("entryConditions"),
+    )
 
 
 def sent_version(request: HttpRequest) -> int:
@@ -97,15 +107,19 @@ def checked(journey: Journey, content: Content) -> dict[str, Any]:
     """Every mistake and warning with its place, and what each step does in words."""
     steps = with_secrets_of(journey, draft_of(journey), steps=content.steps)
     stored = current_content(journey)
-    changed = {
-        *(["steps"] if not same_json(steps, stored.steps) else []),
-        *(["exit_on"] if not same_json(content.exit_on, stored.exit_on) else []),
+    asked = copy(journey)
+    asked.entry_conditions = content.entry_conditions
+    pairs = {
+        "steps": (steps, stored.steps),
+        "exit_on": (content.exit_on, stored.exit_on),
+        "entry_conditions": (content.entry_conditions, stored.entry_conditions),
     }
-    mistakes = [_placed(one) for one in refusals_of(journey, steps=steps, exit_on=content.exit_on, changed=changed)]
+    changed = {name for name, (new, old) in pairs.items() if not same_json(new, old)}
+    mistakes = [_placed(one) for one in refusals_of(asked, steps=steps, exit_on=content.exit_on, changed=changed)]
     places = {one["place"] for one in mistakes}
     warnings = [
         {"place": one.place, "message": one.message}
-        for one in warnings_of(journey, steps=steps, exit_on=content.exit_on)
+        for one in warnings_of(asked, steps=steps, exit_on=content.exit_on)
         if one.place not in places
     ]
     readable = readable_steps(steps)
@@ -148,5 +162,9 @@ def _diffs(before: Content, after: Content, *, with_queries: bool) -> Iterable[t
     old, new = masked_steps(before.steps), steps_masked_beside(after.steps, before.steps)
     if not with_queries:
         old, new = steps_without_credentials(old), steps_without_credentials(new)
-    found = [("Steps", diff_of(old, new)), ("Exits", diff_of(before.exit_on, after.exit_on))]
+    found = [
+        ("Entry", diff_of(before.entry_conditions, after.entry_conditions)),
+        ("Steps", diff_of(old, new)),
+        ("Exits", diff_of(before.exit_on, after.exit_on)),
+    ]
     return [(name, lines) for name, lines in found if lines]

@@ -67,8 +67,7 @@ class JourneyPages(RecordAdmin):
             content = sent_content(request)
             draft = keep_draft(
                 journey,
-                steps=content.steps,
-                exit_on=content.exit_on,
+                sent=content,
                 version=sent_version(request),
                 by=request.user.get_username(),
                 now=timezone.now(),

@@ -18,7 +18,7 @@ export function fieldsOf(fields, context) {
 function fieldOf(about, context) {
   const { value, put, studio, disabled, reshape } = context;
   const id = newId();
-  const place = `${context.place}.${about.name}`;
+  const place = context.place ? `${context.place}.${about.name}` : about.name;
   const editor = EDITORS[about.type];
   const told = about.help ? el("p", { class: "studio-help" }, about.help) : null;
   const one = editor({

@@ -40,7 +40,10 @@ export function exitForm(studio, acts) {
       el("p", { class: "studio-said engage-bad", "data-place": place }), fieldsOf([studio.exitRule], context),
       button(`Take out rule ${number + 1}`, () => acts.setExit(number, () => undefined, true), { disabled }));
   });
-  return el("section", { class: "studio-form", "aria-label": "What ends it early" },
+  const entry = fieldsOf([{ name: "entryConditions", type: "condition", label: "Who may enter", help: "Customers who do not meet it are refused.", roots: ["customer", "api", "event"] }],
+    { value: { entryConditions: studio.entryConditions }, place: "", disabled, studio, reshape: acts.reshape, put: (_, next, reshape) => acts.setEntry(next, reshape) });
+  return el("section", { class: "studio-form", "aria-label": "Entry and exits" },
+    entry, el("h2", { class: "engage-panel-title" }, "What ends it early"),
     el("p", { class: "studio-help" }, "Whichever step a customer is at: an event ends it as soon as it is recorded, a condition if it holds before a step."),
     rules, button("Add a rule", () => acts.setExit(studio.exitOn.length, () => ({ event: "" }), true), { disabled }));
 }

@@ -24,6 +24,7 @@ const studio = {
   model, exitRule: given.exitRule, suggestions: given.suggestions, disabled: !given.mayEdit, chosen: null, asJson: new Set(),
   get steps() { return history.now.steps; },
   get exitOn() { return history.now.exitOn ?? []; },
+  get entryConditions() { return history.now.entryConditions ?? undefined; },
   wordsOf: (step) => told.words[step.id]?.does ?? model.byType.get(step.type)?.title ?? String(step.type),
   waysOf: (step) => told.words[step.id]?.ways ?? [],
   foundAt: (id) => byStep().get(id) ?? [],
@@ -103,6 +104,7 @@ const acts = {
     const rules = studio.exitOn[number] === undefined ? [...studio.exitOn, changed()] : put(studio.exitOn, [number], changed(studio.exitOn[number]));
     change({ ...history.now, exitOn: rules }, reshape);
   },
+  setEntry: (next, reshape = false) => change(put(history.now, ["entryConditions"], next), reshape),
   reshape: () => update({ form: true }),
   undo: () => { history = undone(history); after(true); },
   redo: () => { history = redone(history); after(true); },
@@ -115,7 +117,7 @@ const undoButton = button("Undo", acts.undo, { title: "Ctrl+Z" });
 const redoButton = button("Redo", acts.redo, { title: "Ctrl+Shift+Z" });
 const views = ["steps", "exits", "json"].map((name) => el("button", {
   type: "button", class: "studio-tab", role: "tab", id: `studio-tab-${name}`, "data-view": name, click: () => { view = name; update({ list: true, form: true, drawing: true }); },
-}, { steps: "Steps", exits: "Exits", json: "JSON" }[name]));
+}, { steps: "Steps", exits: "Entry and exits", json: "JSON" }[name]));
 const list = el("div", { class: "studio-steps" });
 const form = el("div", { class: "studio-inspector" });
 const host = el("div", { class: "engage-map studio-map" });
@@ -142,7 +144,7 @@ function startersMenu() {
     const starter = given.starters[menu.selectedIndex - 1];
     menu.selectedIndex = 0;
     if (!starter) return;
-    change(read(starter.text));
+    change({ ...history.now, ...read(starter.text) });
     acts.choose(studio.steps[0]?.id ?? null);
     status.textContent = starter.about;
   });
