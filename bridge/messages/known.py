@@ -85,6 +85,6 @@ def offered_messages(workspace_id: str) -> tuple[list[str], list[str]]:
     events: set[str] = set()
     for _, actions, forms, _ in rows:
         known = parse_definition(actions=json.loads(actions), forms=json.loads(forms))
-        submits = [form.submit for form in known.forms]
-        events |= {one.event_name for one in [*known.actions, *filter(None, submits)] if one.event_name}
-    return [key for key, _, _, shown in rows if shown], sorted(events)
+        events |= {action.event_name for action in known.actions}
+        events |= {form.submit.event_name for form in known.forms if form.submit}
+    return [key for key, _, _, shown in rows if shown], sorted(events - {""})

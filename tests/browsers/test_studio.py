@@ -172,20 +172,24 @@ def test_every_template_is_begun_with_and_published_as_it_is(staff: Staff, acme:
     assert staff.complaints == []
 
 
+def ids_in(page: Page) -> list[str]:
+    found: list[str] = page.eval_on_selector_all(".studio-step", "all => all.map((one) => one.dataset.step)")
+    return found
+
+
 def test_steps_are_moved_taken_out_undone_and_told_of(staff: Staff, journey: Journey) -> None:
     page = opened(staff, journey)
     page.get_by_label("Begin with a template").select_option(label=STARTERS["cart"].name)
-    ids = lambda: page.eval_on_selector_all(".studio-step", "all => all.map((one) => one.dataset.step)")  # noqa: E731
     page.wait_for_selector(".studio-step[data-step=day]")
     page.locator(".studio-step[data-step=day]").press("Alt+ArrowUp")
     page.wait_for_function("document.querySelectorAll('.studio-step')[1].dataset.step === 'day'")
-    assert ids() == ["pause", "day", "reminder", "last-call"]
+    assert ids_in(page) == ["pause", "day", "reminder", "last-call"]
     page.locator(".studio-step[data-step=day]").press("Delete")
     page.wait_for_selector(".studio-step[data-step=day]", state="detached")
     page.get_by_role("button", name="Undo").click()
     page.get_by_role("button", name="Undo").click()
     page.wait_for_selector(".studio-step[data-step=day]")
-    assert ids() == ["pause", "reminder", "day", "last-call"]
+    assert ids_in(page) == ["pause", "reminder", "day", "last-call"]
     page.locator(".studio-map [data-step=reminder]").press("Enter")
     page.get_by_label("URL", exact=True).fill("nowhere")
     page.keyboard.press("Tab")
