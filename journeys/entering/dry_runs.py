@@ -176,14 +176,7 @@ def rehearse_journey(
         journey_id=journey.id,
         journey_name=journey.name,
         enrollment_id=_NO_ENROLLMENT,
-        customer=CustomerFacts(
-            id=customer.id,
-            external_id=customer.external_id,
-            email=customer.email,
-            phone=customer.phone,
-            user_id=customer.user_id,
-            attributes=customer.attributes,
-        ),
+        customer=known_of(customer),
         payload=payload,
         event=event,
         chain=0,
@@ -191,6 +184,18 @@ def rehearse_journey(
         surroundings=surroundings_for(journey.workspace_id, course),
     )
     return rehearse(course, context)
+
+
+def known_of(customer: Customer) -> CustomerFacts:
+    """What steps know of the customer."""
+    return CustomerFacts(
+        id=customer.id,
+        external_id=customer.external_id,
+        email=customer.email,
+        phone=customer.phone,
+        user_id=customer.user_id,
+        attributes=customer.attributes,
+    )
 
 
 def _journey(workspace_id: str, journey_id: str) -> Journey:

@@ -13,7 +13,7 @@ from journeys.design.authoring import save_journey
 from journeys.models import Journey, JourneyDraft, JourneyRevision
 from journeys.seeding.export import exported
 from tests.admin.staff import staff_with
-from tests.support.factories import JourneyFactory
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 TWO = {"id": "day", "type": "delay", "for": "P2D"}
@@ -141,6 +141,20 @@ def test_who_may_only_look_sees_it_and_changes_nothing(staff: Client, journey: J
         assert viewer.post(at(journey, page), {"version": 1, "text": "{}"}).status_code == 403
     assert staff_with("change_journey", "view_journey").post(at(journey, "keep/"), {}).status_code == 403
     assert JourneyDraft.objects.get().version == 1
+
+
+def test_a_text_is_shown_for_a_customer(staff: Client, journey: Journey, rival: Workspace) -> None:
+    CustomerFactory.create(workspace=journey.workspace, external_id="ada", attributes={"name": "Ada"})
+    CustomerFactory.create(workspace=rival, external_id="eve")
+    for text, customer, status, told in (
+        ("Hi {{ customer.name }}", "ada", 200, {"text": "Hi Ada"}),
+        ("Hi {{ customer.name", "ada", 400, None),
+        ("Hi", "eve", 400, {"message": "The journey's workspace has no such customer."}),
+    ):
+        answer = staff.post(at(journey, "preview/"), {"text": text, "customer": customer})
+        assert (answer.status_code, told or answer.json()) == (status, answer.json())
+    sees_no_customers = staff_with("view_journey").post(at(journey, "preview/"), {"text": "Hi", "customer": "ada"})
+    assert sees_no_customers.status_code == 403
 
 
 def test_a_draft_is_not_exported_and_goes_with_its_journey(staff: Client, journey: Journey) -> None:

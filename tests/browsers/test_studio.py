@@ -39,6 +39,12 @@ def opened(staff: Staff, journey: Journey) -> Page:
     return page
 
 
+# Never past the end: Firefox without a screen tells a page nothing of its focus once it has left it.
+_TURN = """(one) => one === document.activeElement ? "" :
+  one.compareDocumentPosition(document.activeElement) & Node.DOCUMENT_POSITION_FOLLOWING ? "Shift+Tab" : "Tab"
+"""
+
+
 class Mouse:
     """Clicks, and types into what was clicked."""
 
@@ -59,7 +65,7 @@ class Mouse:
 
 
 class Keyboard:
-    """Goes by Tab to whatever is next wanted; no mouse is there."""
+    """Goes by Tab to whatever is next wanted, forwards or backwards; no mouse is there."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -68,9 +74,10 @@ class Keyboard:
         wanted = where.first
         wanted.wait_for()
         for _ in range(200):
-            if wanted.evaluate("(one) => one === document.activeElement"):
+            turn = wanted.evaluate(_TURN)
+            if not turn:
                 return
-            self.page.keyboard.press("Tab")
+            self.page.keyboard.press(turn)
         raise AssertionError(f"{where} cannot be reached")
 
     def press(self, where: Locator) -> None:

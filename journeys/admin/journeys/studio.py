@@ -44,7 +44,7 @@ def studio_of(journey: Journey, *, request: HttpRequest, may_edit: bool, now: da
         "kinds": described(),
         "exitRule": exit_rule(),
         "mayEdit": may_edit,
-        "urls": {name: _url(name, journey) for name in ("keep", "publish", "discard", "try")},
+        "urls": {name: _url(name, journey) for name in ("keep", "preview", "publish", "discard", "try")},
         "starters": [
             {"name": one.name, "about": one.about, "text": unicode_json(one.content)} for one in STARTERS.values()
         ],

@@ -13,6 +13,7 @@ from engage.admin.parts.records import RecordAdmin
 from engage.errors import Refusal
 from journeys.admin.content_rights import WHY_NOT, may_write_content
 from journeys.admin.journeys.drafts import draft_of as checked_form
+from journeys.admin.journeys.preview import previewed
 from journeys.admin.journeys.studio import checked, publishing, sent_content, sent_version, studio_of, told_of
 from journeys.admin.journeys.trying import TryForm, may_send, may_try, sent, tried
 from journeys.design.drafts import discard_draft, draft_of, keep_draft, publish_draft
@@ -28,6 +29,7 @@ class JourneyPages(RecordAdmin):
             self.address("<str:object_id>/draft/", self.draft, "draft", posted=True),
             self.address("<str:object_id>/steps/", self.studio, "steps"),
             self.address("<str:object_id>/steps/keep/", self.keep, "keep", posted=True),
+            self.address("<str:object_id>/steps/preview/", self.preview, "preview", posted=True),
             self.address("<str:object_id>/steps/publish/", self.publish, "publish"),
             self.address("<str:object_id>/steps/discard/", self.discard, "discard", posted=True),
             *super().get_urls(),
@@ -76,6 +78,14 @@ class JourneyPages(RecordAdmin):
             there = told_of(draft_of(journey), journey)
             return JsonResponse({**there, "message": refusal.message}, status=refusal.status)
         return JsonResponse({**checked(journey, content), **told_of(draft, journey)})
+
+    def preview(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """What a text comes to for the customer who is named."""
+        journey = self.found(request, object_id, may=may_try(request))
+        try:
+            return JsonResponse({"text": previewed(journey, request)})
+        except Refusal as refusal:
+            return JsonResponse({"message": refusal.message}, status=refusal.status)
 
     def publish(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Shows what the draft changes and for how many, and publishes it for who has seen that."""

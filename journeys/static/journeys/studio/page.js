@@ -25,6 +25,7 @@ const studio = {
   get steps() { return history.now.steps; },
   get exitOn() { return history.now.exitOn ?? []; },
   get entryConditions() { return history.now.entryConditions ?? undefined; },
+  previewFor: "", preview: (text) => draft.preview(text, studio.previewFor),
   wordsOf: (step) => told.words[step.id]?.does ?? model.byType.get(step.type)?.title ?? String(step.type),
   waysOf: (step) => told.words[step.id]?.ways ?? [],
   foundAt: (id) => byStep().get(id) ?? [],
@@ -133,6 +134,7 @@ const draft = keeping(given, {
 const leave = (url) => draft.flushed().then((kept) => kept && location.assign(url));
 const bar = el("div", { class: "studio-bar" }, el("div", { role: "tablist", class: "engage-inline", "aria-label": "How it is edited" }, views),
   given.mayEdit ? [undoButton, redoButton, startersMenu()] : null,
+  el("input", { class: "engage-input studio-for", "aria-label": "Show texts for a customer", placeholder: "Show texts for: id or e-mail", change: ({ target }) => { studio.previewFor = target.value.trim(); update({ form: true }); } }),
   button("Try it", () => leave(given.urls.try)),
   given.mayEdit ? button("Publish…", () => leave(given.urls.publish), { class: "engage-button small first" }) : null, status);
 const panel = el("div", { class: "studio-panel" });

@@ -47,6 +47,13 @@ export function keeping({ urls, version, mayEdit }, page) {
   }
 
   return {
+    /** What the text comes to for the customer. */
+    async preview(words, customer) {
+      const sent = new URLSearchParams({ text: words, customer, payload: "", csrfmiddlewaretoken: token });
+      const answer = await fetch(urls.preview, { method: "POST", body: sent });
+      const said = answer.headers.get("content-type")?.includes("json") ? await answer.json() : {};
+      return said.text ?? said.message ?? "It cannot be shown.";
+    },
     write(next) {
       text = next;
       clearTimeout(timer);

@@ -28,7 +28,20 @@ export function textEditor(context) {
     area.focus();
     set(area.value);
   }, { disabled, "aria-label": `Put a value into ${label}`, class: "engage-input studio-pick" });
-  return el("div", { class: "studio-with" }, area, picker);
+  return el("div", { class: "studio-with" }, area, picker, previewOf(area, context.studio));
+}
+
+/** What the text comes to for the customer whom the page names, if one is named. */
+function previewOf(area, studio) {
+  const shown = el("output", { class: "studio-preview", hidden: true });
+  const show = async () => {
+    if (!studio.previewFor || !/\{[{%]/.test(area.value)) return;
+    shown.textContent = await studio.preview(area.value);
+    shown.hidden = false;
+  };
+  area.addEventListener("change", show);
+  show();
+  return shown;
 }
 
 export function jsonEditor({ value, set, disabled, label, id }) {
