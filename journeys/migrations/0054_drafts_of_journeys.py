@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "default_permissions": (),
                 "constraints": [
                     engage.database.tenancy.WorkspaceForeignKey(
                         name="draft_journey", field="journey", table="journeys_journey", on_delete="CASCADE"

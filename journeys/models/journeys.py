@@ -190,6 +190,7 @@ class JourneyDraft(models.Model):
     updated_at = models.DateTimeField()
 
     class Meta:
+        default_permissions = ()  # those of its journey count
         constraints: ClassVar = [
             WorkspaceForeignKey(name="draft_journey", field="journey", table="journeys_journey", on_delete="CASCADE"),
         ]

@@ -21,6 +21,7 @@ from journeys.models import (
     Enrollment,
     EnrollmentJob,
     Journey,
+    JourneyDraft,
     JourneyRevision,
     Resending,
     SteeredHost,
@@ -87,6 +88,10 @@ def furnish(workspace: Workspace, server: ServerClient) -> Shown:
         conditions={"field": "customer.plan", "op": "eq", "value": "pro"},
     )  # fmt: skip
     shown |= {Connection: Connection.objects.get(key=MAILER), Variable: Variable.objects.get(name="colours")}
+    JourneyDraft.objects.create(
+        workspace=workspace, journey=tour, revision=1, written_by="grace", updated_at=now, exit_on=[{"event": "left"}],
+        steps=[{"id": "day", "type": "delay", "for": "soon"}],
+    )  # fmt: skip
     shown[AuditEntry] = AuditEntry.objects.filter(action="changed").latest("at")
     shown[WebhookDelivery] = WebhookDelivery.objects.filter(state="failed").latest("pk")
     return shown

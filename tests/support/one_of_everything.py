@@ -22,6 +22,7 @@ from journeys.models import (
     GuardedResults,
     InAppDelivery,
     Journey,
+    JourneyDraft,
     JourneyRevision,
     SteeredHost,
     SteeringAct,
@@ -92,6 +93,9 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
     SteeredHost.objects.get_or_create(workspace=workspace, host=f"{customer.pk}.example:443")
     Connection.objects.get_or_create(
         workspace=workspace, key=f"of-{customer.pk}", name="Mailer", definition={"url": "https://a.example/"}
+    )
+    JourneyDraft.objects.get_or_create(
+        workspace=workspace, journey=journey, defaults={"revision": 1, "written_by": "root", "updated_at": now}
     )
     Variable.objects.get_or_create(workspace=workspace, name=f"of_{customer.pk}", value="Garden")
     InAppDelivery.objects.create(

@@ -7,7 +7,12 @@ const ROOM = 28; // for a button
 const RADIUS = 11;
 
 export function drawInto(host, studio, acts) {
+  const { scrollLeft, scrollTop } = host.viewport ?? {};
+  const focused = host.contains(document.activeElement) ? document.activeElement.dataset : {};
   const { svg, edges } = draw(host, drawingOf(studio));
+  const shown = `${studio.chosen} ${edges.length}`;
+  if (host.shown === shown) host.viewport.scrollTo(scrollLeft, scrollTop); // the same, in other words
+  host.shown = shown;
   for (const box of svg.querySelectorAll("[data-step]")) {
     const id = box.dataset.step;
     if (id.startsWith("@")) continue;
@@ -15,6 +20,8 @@ export function drawInto(host, studio, acts) {
   }
   if (studio.disabled) return;
   svg.append(...edges.filter(({ room }) => room).map((edge) => plusOn(edge, acts)));
+  const again = focused.step ? `[data-step="${focused.step}"]` : focused.way ? `[data-way="${focused.way}"].studio-map-plus` : "";
+  if (again) svg.querySelector(again)?.focus();
 }
 
 function drawingOf(studio) {

@@ -177,7 +177,7 @@ function render() {
   const { list: listToo, form: formToo, drawing } = again;
   again = {};
   if (!panel.dataset.view || panel.dataset.view !== view) showView();
-  if (view === "json") return;
+  if (view === "json") return void panel.tellAgain?.();
   if (view === "steps" && listToo) replaced(list, stepList(studio, acts));
   if (formToo) replaced(form, formOf());
   tell(form, foundAll());
@@ -228,6 +228,7 @@ function jsonView() {
   const said = el("div", { role: "status" });
   const say = (text) => said.replaceChildren(el("p", { class: "engage-bad" }, text), ...foundAll().map(({ place, message }) => el("p", {}, `${place} ${message}`)));
   say("");
+  panel.tellAgain = () => say(whyNot(history.now));
   area.addEventListener("input", () => {
     try {
       const next = read(area.value);
