@@ -1,6 +1,7 @@
 // The form of the chosen step, and the rules that end an enrollment early.
 import { button, el, icon, input, newId } from "./dom.js";
 import { fieldsOf, put } from "./fields.js";
+import { inShort } from "./list.js";
 
 /** The step's form. `acts` are those of the page. */
 export function stepForm(studio, step, acts) {
@@ -21,7 +22,7 @@ export function stepForm(studio, step, acts) {
     replace: (next, reshape) => acts.set(step.id, next, reshape),
   };
   return el("section", { class: "studio-form", "aria-label": `Step ${step.id}` },
-    heading, kind ? el("p", { class: "studio-help" }, kind.does) : null, bar,
+    heading, kind ? el("p", { class: "studio-help" }, inShort(kind)) : null, bar,
     el("p", { class: "studio-said engage-bad", "data-place": place }), named, fieldsOf(kind?.fields ?? [], context));
 }
 

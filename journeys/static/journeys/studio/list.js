@@ -55,13 +55,16 @@ function keys(event, id, acts, disabled) {
   acts[act](id);
 }
 
+/** Its first sentence: the others tell how it is written. */
+export const inShort = ({ does }) => does.split(/(?<=\.) /)[0];
+
 /** Asks for the kind of a new step. */
 export function menuOf(kinds, choose) {
   const dialog = el("dialog", { class: "studio-menu", "aria-label": "What kind of step?" });
   const close = () => dialog.close();
   dialog.append(el("h2", { class: "engage-panel-title" }, "What kind of step?"),
     el("ul", {}, kinds.map((kind) => el("li", {}, el("button", { type: "button", class: "studio-kind-choice", click: () => { close(); choose(kind.type); } },
-      icon(kind.icon), el("span", { class: "studio-words" }, el("strong", {}, kind.title), el("span", {}, kind.does)))))),
+      icon(kind.icon), el("span", { class: "studio-words" }, el("strong", {}, kind.title), el("span", {}, inShort(kind))))))),
     button("Cancel", close));
   dialog.addEventListener("close", () => dialog.remove());
   return dialog;
