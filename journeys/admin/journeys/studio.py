@@ -146,12 +146,12 @@ def publishing(journey: Journey, draft: JourneyDraft, *, request: HttpRequest) -
         "differences": differences(before, after),
         "diffs": _diffs(before, after, with_queries=sees_queries(request)),
         "mistakes": checked(journey, after)["mistakes"],
-        "inside_in_words": _inside(inside, journey),
+        "inside_in_words": _inside(inside),
         **told_of(draft, journey),
     }
 
 
-def _inside(number: int, journey: Journey) -> str:
+def _inside(number: int) -> str:
     if not number:
         return "Nobody is inside at the moment."
     goes = "goes" if number == 1 else "go"
