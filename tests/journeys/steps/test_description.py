@@ -20,7 +20,6 @@ def test_every_field_of_every_kind_is_told() -> None:
         names = names_of(kind)
         told = [field["name"] for field in flat(fields_of(kind))]
         assert set(told) - {"next"} == {*names.required, *names.optional} - {"next"}, kind.type
-        assert len(told) == len(set(told))
         for field in [*flat(fields_of(kind)), *flat([exit_rule()])]:
             assert field["label"]
             assert field["type"] in EDITORS
