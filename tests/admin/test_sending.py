@@ -14,6 +14,7 @@ from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger
 from tests.admin.staff import member
 from tests.support.calls import let_workers_decide
 from tests.support.factories import DAY, PRO, CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.simultaneous import all_at_once
 
 pytestmark = pytest.mark.journey(steps=[DAY], entry_conditions=PRO)
 
@@ -63,6 +64,18 @@ def test_a_send_is_tried_confirmed_and_recorded_as_whose_it_is(
     assert page_url(segment) in told
     let_workers_decide()
     assert set(Enrollment.objects.values_list("customer", flat=True)) == {one.pk for one in pro}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_form_that_is_sent_eight_times_at_once_sends_once(staff: Client, ada: Customer, journey: Journey) -> None:
+    confirmed = tried(staff, journey, ids=ada.external_id)
+
+    def send() -> str:
+        tab = Client()
+        tab.cookies = staff.cookies
+        return str(tab.post(address(journey), confirmed)["Location"])
+
+    assert set(all_at_once([send] * 8)) == {page_url(Trigger.objects.get())}
 
 
 def test_pasted_ids_go_with_or_without_segments(staff: Client, acme: Workspace, journey: Journey) -> None:

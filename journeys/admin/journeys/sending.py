@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.contrib.sessions.models import Session
 from django.core import signing
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
@@ -224,12 +225,15 @@ class SendPages(JourneyPages):
         return self.page(request, "journeys/admin/send.html", title="Send", **shown)
 
     def _sent(self, request: HttpRequest, journey: Journey, form: SendForm, once: str) -> HttpResponse:
-        """A form that is sent twice sends once."""
-        before: dict[str, str] = request.session.get(_SENT, {})
-        if once in before:
-            return HttpResponseRedirect(before[once])
-        trigger = send(journey, form)
-        page = page_url(trigger)
-        request.session[_SENT] = dict([*before.items(), (once, page)][-_MOST_REMEMBERED:])
+        """A form that is sent twice, or twice at the same moment, sends once: the session is locked."""
+        with transaction.atomic():
+            session = Session.objects.select_for_update().get(pk=request.session.session_key)
+            before: dict[str, str] = session.get_decoded().get(_SENT, {})
+            if once in before:
+                return HttpResponseRedirect(before[once])
+            trigger = send(journey, form)
+            page = page_url(trigger)
+            request.session[_SENT] = dict([*before.items(), (once, page)][-_MOST_REMEMBERED:])
+            request.session.save()
         self.message_user(request, f"Sent to {trigger.customers:,}.")
         return HttpResponseRedirect(page)
