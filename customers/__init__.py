@@ -6,5 +6,5 @@
    those who were erased.
 3. identity/: who is who; audience/: whom a call means.
 4. files/: many of them in files. personal.py, erasure.py: all that is known of a person, to be told and erased.
-5. api/: the calls, and serializers.py; admin/: the pages of staff; apps.py: for Django.
+5. api/: the calls; admin/: the pages of staff; apps.py: for Django.
 """

@@ -26,9 +26,6 @@ from engage.json.fields import Text, filled
 from engage.json.keywords import Keywords, OneOf
 from engage.json.writing import written
 
-_OBJECTS = Keywords(items={"type": "object", "additionalProperties": True})
-
-
 @dataclass(frozen=True, kw_only=True)
 class DueMessage:
     """A message that is due for the person, with its texts rendered for them."""
@@ -148,7 +145,8 @@ def get_due_messages(asked: AskedBySdk[None, MessagesOfQuery]) -> Answered[DueMe
     there are none. Without one, only an anonymous person's are told, by their `userId`; of others, the list is empty.
     An app that says `inApp: open` believes the identifiers.
     """
-    found = _found(asked.app, asked.query.known_by(), _sender(asked).identity_token, etag=_if_none_match(asked.request))
+    token = Sender.of(asked).identity_token
+    found = _found(asked.app, asked.query.known_by(), token, etag=_if_none_match(asked.request))
     if found.deliveries is None:
         return cast("Answered[DueMessages]", HttpResponse(status=HTTPStatus.NOT_MODIFIED, headers={"ETag": found.etag}))
     return Answered(data=DueMessages(_told(found)), headers={"ETag": found.etag})
@@ -167,16 +165,12 @@ def fetch_due_messages(asked: AskedBySdk[FetchBody, None]) -> Answered[Fetched]:
     The same as with GET, with the token and the `ETag` of the last answer in the body: as `text/plain`, browsers send
     it without a preflight. Where nothing is new, `data` is `{"unchanged": true}`.
     """
-    token = asked.body.identity_token or _sender(asked).identity_token
+    token = asked.body.identity_token or Sender.of(asked).identity_token
     found = _found(asked.app, asked.body.known_by(), token, etag=asked.body.etag)
     headers = {"ETag": found.etag}
     if found.deliveries is None:
         return Answered(data=NothingNew(), says=_NOTHING.says, headers=headers)
     return Answered(data=DueMessages(_told(found)), headers=headers)
-
-
-def _sender(asked: AskedBySdk[Any, Any]) -> Sender:
-    return Sender.of(asked)
 
 
 def _found(app: Any, known_by: Identifiers, token: str | None, *, etag: str | None = None) -> Found:

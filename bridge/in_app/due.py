@@ -28,9 +28,9 @@ from journeys.steps.results import StepFailed
 log = structlog.get_logger(__name__)
 MOST = 10
 _COLUMNS = ("id", "workspace_id", "external_id", "email", "phone", "user_id", "claimed_identifiers", "attributes")
-_ANYBODY = Fragment("")
+_ANYBODY = Fragment("true")
 _ANONYMOUS = Fragment(
-    "WHERE customer.external_id IS NULL AND customer.email IS NULL AND customer.phone IS NULL"
+    "customer.external_id IS NULL AND customer.email IS NULL AND customer.phone IS NULL"
     " AND 'user_id' = ANY(customer.claimed_identifiers)"
 )
 _DUE = Statement("""
@@ -46,7 +46,7 @@ CROSS JOIN LATERAL (
     SELECT * FROM bridge_message known
     WHERE known.workspace_id = customer.workspace_id AND known.key = delivery.message_id LIMIT 1
 ) AS message
-{who} {joins} message.status = 'active' AND message.content IS NOT NULL
+WHERE {who} AND message.status = 'active' AND message.content IS NOT NULL
 ORDER BY delivery.priority DESC, delivery.created_at, delivery.id LIMIT {most}
 """)
 _contents: BoundedCache[tuple[str, str, str], Content] = BoundedCache(most=8 * 1024 * KIB)
@@ -80,8 +80,8 @@ def due_for(reader: Reader, *, etag: str | None = None) -> Found:
     A message whose templates fail for this person is left out.
     """
     match = best_match_query(workspace_id=reader.workspace_id, known_by=reader.known_by, columns=_COLUMNS)
-    who, joins = (_ANONYMOUS, Fragment("AND")) if reader.must_be_anonymous else (_ANYBODY, Fragment("WHERE"))
-    rows = _DUE.records(match=match, who=who, joins=joins, most=MOST)
+    who = _ANONYMOUS if reader.must_be_anonymous else _ANYBODY
+    rows = _DUE.records(match=match, who=who, most=MOST)
     now_there = _etag(rows)
     if etag == now_there:
         return Found(etag=now_there, deliveries=None)

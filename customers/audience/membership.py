@@ -7,6 +7,7 @@ from typing import Annotated
 from customers.identity.locks import lock_customers_named, undisturbed
 from customers.identity.lookup import Reference
 from customers.models import Segment, SegmentMembership
+from engage.database.keys import id_of_key
 from engage.database.object_ids import row_with_id
 from engage.database.sql import Statement
 from engage.errors import InvalidRequest, Refusal
@@ -27,12 +28,7 @@ class SegmentNotFound(Refusal):
     says = "This workspace has no such segment."
 
 
-_ID_OF_KEY = Statement("SELECT id FROM customers_segment WHERE workspace_id = {workspace_id} AND key = {key}")
-
-
-def segment_id_of_key(*, workspace_id: str, key: str) -> str | None:
-    """The id of the workspace's segment with this key."""
-    return next(iter(_ID_OF_KEY.column(workspace_id=workspace_id, key=key)), None)
+segment_id_of_key = id_of_key("customers_segment")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from django.db import connection
-from django.db.models import Q
 
 from customers.audience.segments import ErrorResolvingSegments, belongs_to_any, members_of
 from customers.models import Segment
-from engage.database.object_ids import ObjectId, is_object_id
+from engage.database.keys import named_by, names_of_none
+from engage.database.object_ids import ObjectId
 from engage.database.sql import Fragment, Statement, Template, compose
 from engage.errors import FailureDetail
 from engage.json.fields import Spelled
@@ -39,13 +39,8 @@ def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[S
     """
     if not segment_ids:
         return []
-    ids = [named for named in segment_ids if is_object_id(named)]
-    keys = [named for named in segment_ids if not is_object_id(named)]
-    wanted = Q(id__in=ids) | Q(key__in=keys) if keys else Q(id__in=ids)
-    found = {segment.id: segment for segment in Segment.objects.filter(wanted, workspace_id=workspace_id)}
-    known = {*found, *(segment.key for segment in found.values() if not is_object_id(segment.key))}
-    unknown = [named for named in dict.fromkeys(segment_ids) if named not in known]
-    if unknown:
+    found = list(Segment.objects.filter(named_by(segment_ids), workspace_id=workspace_id))
+    if unknown := names_of_none(segment_ids, found):
         named = [repr(segment_id[:100]) for segment_id in unknown]
         each = [
             FailureDetail(field="segment_ids", message=f"{name} does not exist in this workspace.") for name in named
@@ -53,7 +48,7 @@ def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[S
         raise ErrorResolvingSegments(
             f"These segments do not exist in this workspace: {', '.join(named)}.", details=each if len(each) > 1 else []
         )
-    return list(found.values())
+    return found
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,12 @@ read in one transaction that sees one moment.
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, TextIO
-
-from django.db import connection, transaction
 
 from customers.files.columns import REMOVED, kind_of, titled
 from customers.identifier_rules import SPELLINGS
 from customers.models import Customer
+from engage.database.snapshot import snapshot
 from engage.database.sql import Statement
 from engage.json.compact import unicode_json
 
@@ -42,7 +40,7 @@ def export_customers(
     rows = csv.writer(out)
     shown = _defused if for_spreadsheets else str
     written = left_out = 0
-    with _one_moment():
+    with snapshot():
         kinds = {name: kind_of(types) for name, types in _KINDS.rows(workspace_id=workspace_id, removed=REMOVED)}
         rows.writerow([*SPELLINGS.values(), *(shown(titled(name, kind)) for name, kind in kinds.items())])
         for customer in _customers(workspace_id):
@@ -56,14 +54,6 @@ def export_customers(
             if not written % _PAGE:
                 tell(written + left_out)
     return written, left_out
-
-
-@contextmanager
-def _one_moment() -> Iterator[None]:
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        yield
 
 
 def _customers(workspace_id: str) -> Iterator[Customer]:

@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('digest', models.CharField(help_text='Of the file, and of what its columns were said to be.', max_length=64)),
                 ('rows', models.PositiveBigIntegerField(default=0, help_text='As far as they are done, with blank ones.')),
-                ('counts', models.JSONField(default=dict, help_text='Of the rows: created, updated, failed, skipped and blank.')),
+                ('counts', models.JSONField(default=dict, help_text='Of the rows: created, found, failed, skipped and blank.')),
                 ('error_bytes', models.PositiveBigIntegerField(default=0, help_text='The length of the error file.')),
                 ('finished_at', models.DateTimeField(null=True)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),

@@ -16,6 +16,7 @@ from customers.audience.selection import Audience, resolve_segments, select_audi
 from customers.identifier_rules import comparable_email, one_spelling
 from customers.identity.aliases import led_to
 from customers.identity.lookup import CustomerNotFound
+from engage.database.keys import id_of_key, named_by, names_of_none
 from engage.database.object_ids import ObjectId, is_object_id, row_with_id
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
@@ -226,24 +227,16 @@ WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active
 """)
 
 
-_ID_OF_KEY = Statement("SELECT id FROM journeys_journey WHERE workspace_id = {workspace_id} AND key = {key}")
-
-
-def journey_id_of_key(*, workspace_id: str, key: str) -> str | None:
-    """The id of the workspace's journey with this key."""
-    return next(iter(_ID_OF_KEY.column(workspace_id=workspace_id, key=key)), None)
+journey_id_of_key = id_of_key("journeys_journey")
 
 
 def own_journey_ids(workspace_id: str, named: Iterable[str]) -> list[str]:
     """The ids of the workspace's journeys with these ids or keys, active or not. Raises JourneyNotFound."""
-    found = {
-        name: name if is_object_id(name) else journey_id_of_key(workspace_id=workspace_id, key=name) for name in named
-    }
-    own = set(Journey.objects.filter(workspace_id=workspace_id, id__in=found.values()).values_list("id", flat=True))
-    for name in sorted(found):
-        if found[name] not in own:
-            raise JourneyNotFound(name)
-    return sorted(own)
+    names = sorted(set(named))
+    found = list(Journey.objects.filter(named_by(names), workspace_id=workspace_id).only("id", "key"))
+    for unknown in names_of_none(names, found):
+        raise JourneyNotFound(unknown)
+    return sorted(journey.id for journey in found)
 
 
 def own_journey(*, workspace_id: str, journey_id: str) -> Journey:

@@ -41,12 +41,13 @@ class Course:
 def parse_course(steps: object, exit_on: object) -> Course:
     """Parses the stored steps and exit rules of a revision. Raises InvalidSteps or InvalidExitRules."""
     parsed = parse_steps(steps, stored=True)
+    written = repr([steps, exit_on])
     delivering = [step for step in parsed if isinstance(step, InApp)]
     return Course(
         steps={step.id: step for step in parsed},
         exit_rules=parse_exit_rules(exit_on, stored=True),
         reads_variables="vars" in repr(steps),  # or a step speaks of them
-        reads_answers="steps" in (written := repr([steps, exit_on])) or "'delivery'" in written,  # as above
+        reads_answers="steps" in written or "'delivery'" in written,  # as above
         connections=frozenset(step.connection for step in parsed if isinstance(step, SendStep)),
         messages=frozenset(step.message for step in delivering),
         withdraws=any(step.withdraw_on_exit for step in delivering),

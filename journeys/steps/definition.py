@@ -176,5 +176,4 @@ def _refuse_deliveries_elsewhere(parts: Sequence[Part], steps: Sequence[Step | N
 def _leads_to(wait: WaitForEvent, step: Step) -> bool:
     if isinstance(step, InApp):
         return step.id == wait.delivery
-    follows = isinstance(step, WaitForEvent) and step.delivery == wait.delivery
-    return follows and isinstance(step, WaitForEvent) and step.on_timeout != wait.id
+    return isinstance(step, WaitForEvent) and step.delivery == wait.delivery and step.on_timeout != wait.id

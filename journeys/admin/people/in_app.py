@@ -4,10 +4,10 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
+from django.http import HttpRequest
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
+from engage.admin.parts.acts import Act, Done
 from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest
@@ -16,8 +16,19 @@ from journeys.in_app.withdrawing import withdraw
 from journeys.models import InAppDelivery
 
 
+def _may_withdraw(_: Any, request: HttpRequest) -> bool:
+    return request.user.has_perm("journeys.change_inappdelivery")
+
+
+def _withdraw(_: Any, request: HttpRequest, delivery: InAppDelivery) -> Done:
+    if not withdraw(delivery, by=request.user.get_username()):
+        raise InvalidRequest("The delivery is over already.")
+    return Done(delivery, "The message is withdrawn: no page shows it any more.")
+
+
 @admin.register(InAppDelivery)
 class InAppDeliveryAdmin(ReadOnlyAdmin):
+    acts = (Act(name="withdraw", may=_may_withdraw, do=_withdraw, noted_as=None),)
     list_display = ("customer", "message_id", "state", "created_at", "shown_at", "ended_at", "workspace", "id")
     list_display_links = ("created_at", "id")
     titled_by = ("message_id", "customer")
@@ -36,18 +47,4 @@ class InAppDeliveryAdmin(ReadOnlyAdmin):
         return Q(customer__in=[customer.pk for customer in customers_known_as(text, request)])
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
-        return {"may_withdraw": record.ended_at is None and request.user.has_perm("journeys.change_inappdelivery")}
-
-    def get_urls(self) -> list[URLPattern]:
-        own = self.address("<str:object_id>/withdraw/", self.withdraw, "withdraw", posted=True)
-        return [own, *super().get_urls()]
-
-    def withdraw(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        delivery = self.found(request, object_id, may=request.user.has_perm("journeys.change_inappdelivery"))
-
-        def take_back() -> tuple[InAppDelivery, str]:
-            if not withdraw(delivery, by=request.user.get_username()):
-                raise InvalidRequest("The delivery is over already.")
-            return delivery, "The message is withdrawn: no page shows it any more."
-
-        return self.acted(request, delivery, take_back)
+        return {"may_withdraw": record.ended_at is None and _may_withdraw(self, request)}
