@@ -14,15 +14,13 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 from rest_framework.response import Response
 
 from bridge.api.in_app import with_due
+from bridge.api.interaction_bodies import ActionBody, CaptureBody, ShownBody
 from bridge.api.interactions import (
     MESSAGE,
-    ActionBody,
     ActionDone,
-    CaptureBody,
     FormCaptured,
     LinkOpened,
     MessageShown,
-    ShownBody,
     capture_form,
     record_action,
     record_shown_message,

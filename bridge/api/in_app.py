@@ -23,8 +23,11 @@ from engage.database.object_ids import ObjectId
 from engage.errors import MissingParameter, Refusal
 from engage.http.views import SdkView
 from engage.json.fields import Text, filled
-from engage.json.keywords import Keywords, OneOf
+from engage.json.keywords import OneOf
 from engage.json.writing import written
+
+DELIVERY = "6a0b1c2de4b0a1d2c3e4f507"  # in examples
+
 
 @dataclass(frozen=True, kw_only=True)
 class DueMessage:
@@ -105,7 +108,7 @@ class FetchBody(_Person):
 
 
 _DUE = DueMessage(
-    delivery_id="6a0b1c2de4b0a1d2c3e4f507",
+    delivery_id=DELIVERY,
     message_id="spring-sale",
     kind="banner",
     content={

@@ -1,10 +1,10 @@
 """The calls about customers, by subject.
 
 1. `path_ids`: the id in their paths; `bodies`: how bodies name customers; `items`: what becomes of one of many.
-2. `customers`: they are created, changed, found, erased and exported.
+2. `customers`: one is created, changed, found and erased; `batch`: many; `export`: all that is stored of one.
 3. `segments`: who is in one.
 """
 
-from customers.api import customers, segments
+from customers.api import batch, customers, export, segments
 
-__all__ = ["customers", "segments"]
+__all__ = ["batch", "customers", "export", "segments"]

@@ -1,10 +1,9 @@
-"""The calls about customers: they are created, changed, found, erased and exported."""
+"""The calls about one customer: they are created, changed, found and erased."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -12,7 +11,6 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from customers.api.bodies import OF_AN_SDK, Email, ExternalId, Phone, ReferenceBody
-from customers.api.items import ItemFailed, ItemSent, items_as_sent
 from customers.api.path_ids import ADA, BOB, CUSTOMER_ID
 from customers.erasure import ErasureReceipt
 from customers.erasure import erase_customer as erase
@@ -21,29 +19,19 @@ from customers.identity.identifiers import identifiers
 from customers.identity.locks import TooManyAtOnce
 from customers.identity.lookup import NOBODY_NAMED, CustomerNotFound, Reference, customer_by_id, customer_named
 from customers.identity.roster import CustomerData, IdentifierConflict, IdentifierNeeded
-from customers.identity.upsert import UpsertedItem, upsert_customer, upsert_customers
-from customers.personal import Records, time_for_all_of
-from customers.personal import export_customer as export
+from customers.identity.upsert import upsert_customer
 from engage.calls.asked import Asked
-from engage.calls.call import Answered, delete, get, post, put
+from engage.calls.call import Answered, delete, get, put
 from engage.database.object_ids import ObjectId
-from engage.database.snapshot import snapshot
 from engage.database.statement_limit import LargeWorkInProgress
-from engage.errors import InvalidRequest, MissingParameter, Refusal
-from engage.http.long_answers import LongAnswer, finished_answer
+from engage.errors import InvalidRequest, MissingParameter
 from engage.http.query_strings import single_value
-from engage.http.views import AllJourneysNeeded
-from engage.json.compact import ascii_json
-from engage.json.fields import LEFT_OUT, Items, Spelled, Stored, Text, camel_case, filled, spellings
-from engage.json.instants import iso_utc
-from engage.json.keywords import STRICT, Keywords, OneOf
+from engage.json.fields import LEFT_OUT, Items, Spelled, Stored, Text, filled, spellings
+from engage.json.keywords import STRICT, Keywords
 from engage.json.reading import ArraySizeExceeded, Problem, read
-from engage.json.storable import describe
 from engage.scopes import Scope
-from engage.sizes import MAX_LIST_BYTES
 
 _NO_IDENTIFIER = "Send exactly one of external_id, email, phone, userId in the query string."
-_EXPORTED = "All that is stored of the customer."
 
 
 # What is sent ---------------------------------------------------------------------------------------------------------
@@ -108,26 +96,6 @@ class CustomerBody(ReferenceBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchBody:
-    """Customers to create or update, each validated on its own."""
-
-    customers: Annotated[list[Any], "The customers, applied in the order sent.", Items(most=1000, of=CustomerBody)]
-    on_conflict: Annotated[OnConflict | None, "What holds for those customers who say nothing of it."] = None
-
-    def items(self) -> list[CustomerData | Refusal]:
-        """Each item, or why it is invalid."""
-        return [self._read(item) for item in self.customers]
-
-    def _read(self, item: Any) -> CustomerData | Refusal:
-        if not isinstance(item, dict):
-            return InvalidRequest(f"A customer must be an object, but {describe(item)} came.")
-        try:
-            return read(CustomerBody, item).data(on_conflict=self.on_conflict)
-        except Refusal as refusal:
-            return refusal.as_value()
-
-
-@dataclass(frozen=True, kw_only=True)
 class IdentifierQuery:
     """The one identifier of a customer."""
 
@@ -161,7 +129,7 @@ def _text(query: QueryDict, name: str) -> str:
 
 # What is answered -----------------------------------------------------------------------------------------------------
 
-_Skipped = Annotated[
+SkippedIdentifiers = Annotated[
     Sequence[str] | None,
     "Identifiers that were left out, because they are somebody else's (`onConflict`).",
     LEFT_OUT,
@@ -188,46 +156,7 @@ class CustomerRecord:
 class CustomerPut(CustomerRecord):
     """A customer, as the call has left them."""
 
-    skipped_identifiers: _Skipped = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemDone(ItemSent):
-    """A batch item that was applied."""
-
-    status: Literal["created", "updated"]
-    customer_id: Annotated[ObjectId, "The id of the customer who was created or updated."]
-    skipped_identifiers: _Skipped = None
-
-
-CustomerResult = Annotated[ItemDone | ItemFailed, OneOf("CustomerResult")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class BatchResult:
-    """The result of a batch."""
-
-    created: Annotated[int, "The number of customers created."]
-    updated: Annotated[
-        int, "The number of items that matched an existing customer, whether or not they changed anything."
-    ]
-    failed: Annotated[int, "The number of items refused."]
-    results: Annotated[Sequence[CustomerResult], "One result per item, in the order sent."]
-
-    @property
-    def in_words(self) -> str:
-        return f"{self.created} created, {self.updated} updated, {self.failed} failed."
-
-
-def _result(outcome: UpsertedItem | Refusal, sent: ItemSent) -> CustomerResult:
-    if isinstance(outcome, Refusal):
-        return ItemFailed.of(outcome, sent)
-    return ItemDone(
-        **vars(sent),
-        status="created" if outcome.created else "updated",
-        customer_id=outcome.customer_id,
-        skipped_identifiers=outcome.skipped or None,
-    )
+    skipped_identifiers: SkippedIdentifiers = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,34 +166,6 @@ class CustomerErased:
     customer_id: Annotated[ObjectId, "The id of the erased customer."]
     deleted: Literal[True] = True
     receipt: ErasureReceipt
-
-
-@dataclass(frozen=True, kw_only=True)
-class CustomerExport:
-    """Everything that is stored of a customer, as of one moment."""
-
-    customer_id: Annotated[ObjectId, "The customer's id."]
-    exported_at: datetime
-    records: Annotated[
-        Mapping[str, list[Mapping[str, Any]]],
-        "By kind: `customer` (one), `segments`, `aliases`, `events`, `interactions`, `jobs`, `enrollments`, `steps`, "
-        "`webhooks`, `webhookAttempts` and `unmatchedCalls` (calls that named the external id before it was there). A "
-        "record has the fields that are stored, and may gain some.",
-    ]
-
-
-def _export_pieces(customer_id: str, records: Records, *, now: datetime) -> Iterator[str]:
-    """The answer in pieces, a record each."""
-    yield f'{{"success":true,"message":{ascii_json(_EXPORTED)},"data":{{"customerId":"{customer_id}",'
-    yield f'"exportedAt":"{iso_utc(now)}","records":{{'
-    name_of = cache(camel_case)  # a few columns, in a million rows
-    for number, (kind, rows) in enumerate(records):
-        yield f'{"," if number else ""}"{kind}":['
-        for place, row in enumerate(rows):
-            named = {name_of(name): value for name, value in row.items()}
-            yield ("," if place else "") + ascii_json(named)
-        yield "]"
-    yield "}}}"
 
 
 # Examples -------------------------------------------------------------------------------------------------------------
@@ -279,18 +180,9 @@ _RECORD = CustomerPut(
     created_at=datetime(2026, 11, 20, 19, 8, 0, 123000, tzinfo=UTC),
     updated_at=datetime(2026, 11, 20, 19, 8, 0, 123000, tzinfo=UTC),
 )
-_CONFLICT = IdentifierConflict(
+CONFLICT = IdentifierConflict(
     f"email belongs to customer {BOB}, who has another external_id. To change that external_id, send the customerId.",
     details=[{"field": "email", "customerId": BOB}],
-)
-_BATCH = BatchResult(
-    created=1,
-    updated=0,
-    failed=1,
-    results=[
-        ItemDone(index=0, external_id="ada", status="created", customer_id=ADA),
-        ItemFailed.of(_CONFLICT, ItemSent(index=1, external_id="eve")),
-    ],
 )
 _ERASED = CustomerErased(
     customer_id=ADA,
@@ -299,22 +191,6 @@ _ERASED = CustomerErased(
         erased_at=datetime(2026, 11, 20, 19, 8, tzinfo=UTC),
         rows={"customer": 1, "segments": 2, "events": 14, "interactions": 3, "enrollments": 1, "steps": 4},
     ),
-)
-_EXPORT = CustomerExport(
-    customer_id=ADA,
-    exported_at=datetime(2026, 11, 20, 19, 8, tzinfo=UTC),
-    records={
-        "customer": [{"id": ADA, "externalId": "ada", "email": "ada@example.com", "attributes": {"plan": "pro"}}],
-        "events": [
-            {
-                "id": "68a1f0c2e4b0a1d2c3e4f5d0",
-                "name": "bought",
-                "properties": {"price": 30},
-                "source": "api",
-                "occurredAt": "2026-11-20T19:07:12+00:00",
-            }
-        ],
-    },
 )
 _NOT_FOUND = CustomerNotFound(named="customerId")
 
@@ -350,7 +226,7 @@ _CREATED = "Customer created."
         MissingParameter(NOBODY_NAMED),
         ArraySizeExceeded("remove holds 6 items; its maximum is 5."),
         _NOT_FOUND,
-        _CONFLICT,
+        CONFLICT,
         IdentifierNeeded("remove: without email the customer would have no identifier."),
         TooManyAtOnce(),
     ],
@@ -397,46 +273,6 @@ def find_customer(asked: Asked[None, IdentifierQuery]) -> CustomerRecord:
     return filled(CustomerRecord, customer, customer_id=customer.id)
 
 
-@post(
-    **_customers,
-    path="customers/{workspaceId}/batch",
-    scope=Scope.CUSTOMERS_WRITE,
-    max_inflated_bytes=MAX_LIST_BYTES,
-    answer="Returns one result per item, even if all of them failed.",
-    requests={
-        "Two customers": {
-            "customers": [
-                {"external_id": "ada", "attributes": {"plan": "pro"}},
-                {"external_id": "eve", "email": "bob@example.com"},
-            ]
-        }
-    },
-    examples={"One created, one refused": Answered(data=_BATCH, says=_BATCH.in_words)},
-    refuses=[
-        MissingParameter("customers is required."),
-        ArraySizeExceeded("customers holds 1001 items; its maximum is 1000."),
-        TooManyAtOnce(),
-    ],
-)
-def put_customers(asked: Asked[BatchBody, None]) -> Answered[BatchResult]:
-    """Create or update many customers
-
-    Creates or updates up to 1,000 customers. If an item is refused, the others are still applied. Each result repeats
-    the item's place and `external_id`, and names its unknown fields.
-    """
-    outcomes = upsert_customers(workspace_id=asked.workspace_id, items=asked.body.items(), now=timezone.now())
-    sent = items_as_sent(asked.body.customers, known=spellings(CustomerBody))
-    results = [_result(outcome, item) for outcome, item in zip(outcomes, sent, strict=True)]
-    statuses = [result.status for result in results]
-    data = BatchResult(
-        created=statuses.count("created"),
-        updated=statuses.count("updated"),
-        failed=statuses.count("failed"),
-        results=results,
-    )
-    return Answered(data=data, says=data.in_words)
-
-
 @get(**_one, **_found, answer="The customer.", refuses=[_NOT_FOUND])
 def get_customer(asked: Asked[None, None], customer_id: str) -> CustomerRecord:
     """Get a customer
@@ -464,29 +300,3 @@ def erase_customer(asked: Asked[None, None], customer_id: str) -> CustomerErased
     """
     receipt = erase(workspace_id=asked.workspace_id, customer_id=customer_id)
     return CustomerErased(customer_id=customer_id, receipt=receipt)
-
-
-@get(
-    **_customers,
-    path="customers/{workspaceId}/{customerId}/export",
-    ids=[CUSTOMER_ID],
-    scope=Scope.CUSTOMERS_EXPORT,
-    says=_EXPORTED,
-    answer="All that is stored of the customer.",
-    examples={"Exported": _EXPORT},
-    refuses=[_NOT_FOUND, AllJourneysNeeded(), LargeWorkInProgress()],
-)
-def export_customer(asked: Asked[None, None], customer_id: str) -> CustomerExport | LongAnswer:
-    """Export all that is stored of a customer
-
-    Returns every record about the customer, from all parts of the service, as of one moment. Credentials of webhooks'
-    receivers are left out, and what is not about one customer alone: payloads of calls for many, and segments whose
-    conditions the customer meets. A key that is for certain journeys only may not export. That somebody exported it is
-    noted in the audit.
-    """
-    if asked.key.journeys is not None:
-        raise AllJourneysNeeded
-    with snapshot():
-        own_id, records = export(workspace_id=asked.workspace_id, customer_id=customer_id)
-        with time_for_all_of(workspace_id=asked.workspace_id, customer_id=own_id):
-            return finished_answer(_export_pieces(own_id, records, now=timezone.now()))

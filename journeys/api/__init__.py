@@ -5,7 +5,7 @@
    answers where that is only tried.
 3. `events`: servers report what customers do.
 4. `jobs`: what became of triggers, and taking a job back.
-5. `enrollments`: their history, a customer's entries, and ending one early.
+5. `enrollments`: their history, and ending one early; `customer_journeys`: what queued a customer.
 6. `deliveries`: what was sent to a customer.
 7. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
 8. `definitions`: journeys, segments, connections and variables are made, read, changed and deleted.
@@ -14,9 +14,22 @@
 11. `feed`: what happens in them.
 """
 
-from journeys.api import definitions, deliveries, enrollments, events, feed, jobs, lists, statistics, steering, trigger
+from journeys.api import (
+    customer_journeys,
+    definitions,
+    deliveries,
+    enrollments,
+    events,
+    feed,
+    jobs,
+    lists,
+    statistics,
+    steering,
+    trigger,
+)
 
 __all__ = [
+    "customer_journeys",
     "definitions",
     "deliveries",
     "enrollments",

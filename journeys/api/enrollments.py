@@ -1,18 +1,17 @@
-"""The calls about enrollments: their history, a customer's entries, and ending one early."""
+"""The calls about enrollments: their history, and ending one early."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Self
 
-from customers.api.path_ids import ADA, CUSTOMER_ID
-from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound, customer_by_id
+from customers.api.path_ids import ADA
 from engage.calls.asked import Asked
 from engage.calls.call import PathId, get, post
 from engage.calls.queries import CURSOR, LIMIT
-from engage.database.object_ids import ObjectId, is_object_id
+from engage.database.object_ids import ObjectId
 from engage.errors import MissingParameter
-from engage.http.paging import NEXT_CURSOR, InvalidCursor, parse_cursor, written_cursor
+from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
 from engage.json.fields import Parsed, Text, Whole, filled
 from engage.json.keywords import Keywords
 from engage.scopes import Scope
@@ -20,16 +19,11 @@ from journeys.api.path_ids import ADAS_JOB, JOURNEY_ID, TRIGGER_ID
 from journeys.enrollments.by_customer import (
     GOES_ON,
     LAST_STEP,
-    Cursor,
-    CustomerTrigger,
-    TriggeredEnrollment,
-    customer_triggers_page,
 )
 from journeys.enrollments.exiting import EnrollmentAlreadyEnded
 from journeys.enrollments.exiting import exit_enrollment as end
 from journeys.enrollments.history import MOST_ATTEMPTS, RunWithWebhook, enrollment_history
 from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState, journey_of_enrollment
-from journeys.job_ids import job_id
 from journeys.models import StepRun, WebhookDelivery
 from journeys.models.choices import StateOfEnrollment
 from journeys.operations.redaction import url_without_secrets, without_values
@@ -50,30 +44,12 @@ def _ordinal(text: str) -> int | None:
     return place[0] if place else None
 
 
-def _place(text: str) -> Cursor | None:
-    place = parse_cursor(text, int, str)
-    if place is None:
-        return None
-    queued_ms, journey_id = place
-    if not is_object_id(journey_id):
-        raise InvalidCursor
-    return Cursor(queued_ms=queued_ms, journey_id=journey_id)
-
-
 @dataclass(frozen=True, kw_only=True)
 class HistoryQuery:
     """Which page of the steps."""
 
     limit: Annotated[int, LIMIT, Whole(most=100)] = 50
     cursor: Annotated[int | None, CURSOR, Parsed(_ordinal)] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TriggersQuery:
-    """Which page of the triggers."""
-
-    limit: Annotated[int, LIMIT, Whole(most=100)] = 20
-    cursor: Annotated[Cursor | None, CURSOR, Parsed(_place)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,15 +216,6 @@ class EnrollmentHistory(Entered):
     next_cursor: Annotated[str | None, NEXT_CURSOR]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CustomerJourneys:
-    """A page of the triggers that queued a customer for journeys."""
-
-    customer_id: Annotated[ObjectId, "The customer's id."]
-    triggers: Annotated[Sequence[CustomerTrigger], "The triggers, newest first."]
-    next_cursor: Annotated[str | None, NEXT_CURSOR]
-
-
 def _at(hour: int, minute: int, second: int, milliseconds: int = 0, day: int = 20) -> datetime:
     return datetime(2026, 11, day, hour, minute, second, milliseconds * 1000, tzinfo=UTC)
 
@@ -321,46 +288,6 @@ _HISTORY = filled(
     steps_begun=2,
     next_cursor=None,
 )
-_ENROLLED = CustomerTrigger(
-    job_id=ADAS_JOB,
-    place=Cursor(queued_ms=1795201680123, journey_id=JOURNEY_ID.example),
-    journey_id=JOURNEY_ID.example,
-    journey_name="Order follow-up",
-    trigger_id=TRIGGER_ID.example,
-    form="single",
-    event_id=None,
-    event_name=None,
-    status="decided",
-    result="enrolled",
-    reason="The customer met the entry rules.",
-    details=[],
-    queued_at=_at(19, 8, 0, 123),
-    decided_at=_ENTERED_AT,
-    enrollment=TriggeredEnrollment(
-        id=ENROLLMENT_ID.example,
-        state="exited",
-        step_id="tell-shop",
-        goes_on_at=None,
-        exit_reason="The order was refunded.",
-        entered_at=_ENTERED_AT,
-        ended_at=_ENDED_AT,
-    ),
-)
-_REFUSED = replace(
-    _ENROLLED,
-    job_id=job_id(journey_id=JOURNEY_ID.example, customer_id=ADA, queued_ms=1795201683007),
-    trigger_id="6a0b1c31e4b0a1d2c3e4f507",
-    event_id="6a0b1c31e4b0a1d2c3e4f5e2",
-    event_name="ordered",
-    result="already_enrolled",
-    reason="The customer was in the journey already: enrollment 6a0b1c2fe4b0a1d2c3e4f504.",
-    queued_at=_at(19, 8, 3, 7),
-    decided_at=_at(19, 8, 3, 90),
-    enrollment=None,
-)
-_CUSTOMER_JOURNEYS = CustomerJourneys(
-    customer_id=ADA, triggers=[_REFUSED, _ENROLLED], next_cursor=written_cursor([1795201680123, JOURNEY_ID.example])
-)
 
 
 @get(
@@ -420,37 +347,3 @@ def exit_enrollment(asked: Asked[ExitBody, None], enrollment_id: str) -> Entered
     is being sent at this moment. If the enrollment has already ended, it is left unchanged and the call is refused.
     """
     return Entered.of(end(workspace_id=asked.workspace_id, enrollment_id=enrollment_id, reason=asked.body.reason))
-
-
-@get(
-    path="customers/{workspaceId}/{customerId}/journeys",
-    scope=Scope.ENROLLMENTS,
-    policy="lookup",
-    tag="Customers",
-    ids=[CUSTOMER_ID],
-    says="What queued the customer for journeys, newest first.",
-    answer="A page of triggers. The list is empty if no trigger ever queued the customer.",
-    examples={"One refused, one exited": _CUSTOMER_JOURNEYS},
-    refuses=[CustomerNotFound(named=IDENTIFIER_NAMES["id"])],
-)
-def get_customer_journeys(asked: Asked[None, TriggersQuery], customer_id: str) -> CustomerJourneys:
-    """List a customer's journey triggers
-
-    Returns every trigger that queued this customer, by a call or by an event, newest first: what was decided and why,
-    even if the customer was not enrolled, and the state of the enrollment. A call that named the customer but left them
-    out is not included: look up its trigger. Pages have 20 triggers by default and at most 100 (`limit`). Data that was
-    pruned because of its age is not included.
-    """
-    customer = customer_by_id(workspace_id=asked.workspace_id, customer_id=customer_id)
-    page = customer_triggers_page(
-        workspace_id=asked.workspace_id,
-        customer_id=customer.id,
-        journeys=asked.key.journeys,
-        after=asked.query.cursor,
-        limit=asked.query.limit,
-    )
-    return CustomerJourneys(
-        customer_id=customer.id,
-        triggers=page.triggers,
-        next_cursor=written_cursor([page.last.queued_ms, page.last.journey_id]) if page.last else None,
-    )

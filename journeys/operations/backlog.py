@@ -10,7 +10,7 @@ from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Statement
 from journeys.models import Chunk
 from journeys.steering.acts import GUARD
-from journeys.webhooks.claims import FIRST_DUE, LANES, WAITING_HOSTS
+from journeys.webhooks.claim_statements import FIRST_DUE, LANES, WAITING_HOSTS
 
 COUNTED_AT_MOST = 100_000
 

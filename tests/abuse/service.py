@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from bridge.api.interactions import DELIVERY, MESSAGE
+from bridge.api.in_app import DELIVERY
+from bridge.api.interactions import MESSAGE
 from engage.models import App, Workspace
 from journeys.models import Connection, Enrollment, Variable
 from tests.abuse.calls import Call, good_calls
