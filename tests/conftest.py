@@ -24,6 +24,7 @@ from journeys import wakeups
 from journeys.models import Journey
 from tests.support import pooler
 from tests.support.clients import SdkClient, ServerClient
+from tests.support.examples import EXAMPLES
 from tests.support.factories import (
     NAMES,
     ApiKeyFactory,
@@ -40,12 +41,12 @@ from tests.support.receiver import Receiver, running
 from tests.support.tables import empty_all
 from tests.support.template import template_database
 
-# An example is not wrong because the machine was busy with other tests meanwhile. `make check` tries a hundred.
+# An example is not wrong because the machine was busy with other tests meanwhile.
 hypothesis_settings.register_profile(
     "unhurried",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=int(os.environ.get("EXAMPLES", "30")),
+    max_examples=EXAMPLES,
 )
 hypothesis_settings.load_profile("unhurried")
 

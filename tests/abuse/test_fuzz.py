@@ -24,8 +24,9 @@ from config.docs.documentation import openapi_document
 from config.wsgi import application
 from tests.abuse.calls import good_calls
 from tests.abuse.service import Service
+from tests.support.examples import EXAMPLES
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "8"))
+_EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", str(max(2, 8 * EXAMPLES // 100))))
 # What `make fuzz` finds is tried first the next time; in the suite no run depends on the one before.
 _FOUND = DirectoryBasedExampleDatabase(".hypothesis/examples") if "FUZZ_EXAMPLES" in os.environ else None
 _OPERATIONS = [call.operation for call in good_calls({})]
@@ -106,7 +107,7 @@ def test_whatever_is_sent_is_answered_as_documented(service: Service, operation_
     operation = _document().find_operation_by_id(operation_id)
     headers = service.caller_of(service.calls[operation_id]).headers
 
-    @settings(max_examples=EXAMPLES, deadline=None, database=_FOUND, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=_EXAMPLES, deadline=None, database=_FOUND, suppress_health_check=list(HealthCheck))
     @given(case=_cases(operation, service))
     def send(case: "Case[Any]") -> None:
         case.call_and_validate(headers=headers)

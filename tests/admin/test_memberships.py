@@ -10,7 +10,6 @@ from django.db.models.functions import Concat
 from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, reverse
 from django.utils.crypto import get_random_string
-from hypothesis import settings as hypothesis_settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from hypothesis.strategies import integers, sampled_from
 
@@ -22,6 +21,7 @@ from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger
 from tests.admin.records import MODELS, cells, list_of
 from tests.admin.staff import member, staff_with
 from tests.support.clients import Answer
+from tests.support.examples import examples
 from tests.support.factories import WorkspaceFactory
 from tests.support.one_of_everything import populate
 
@@ -295,6 +295,4 @@ class Memberships(RuleBasedStateMachine):
 
 @pytest.mark.django_db
 def test_memberships_change_while_members_act() -> None:
-    run_state_machine_as_test(
-        Memberships, settings=hypothesis_settings(max_examples=8, stateful_step_count=8, deadline=None)
-    )
+    run_state_machine_as_test(Memberships, settings=examples(8, stateful_step_count=8))

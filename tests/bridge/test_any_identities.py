@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
@@ -16,6 +15,7 @@ from tests.support.calls import customers_path, data, let_workers_walk, trigger
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.counted_by_history import counted_by_history
 from tests.support.counts import counted
+from tests.support.examples import examples
 from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory, WorkspaceFactory
 from tests.support.tables import empty_all
 
@@ -154,7 +154,5 @@ class Identities(RuleBasedStateMachine):
 def test_everybody_has_what_was_done_under_their_names() -> None:
     run_state_machine_as_test(
         Identities,
-        settings=settings(
-            max_examples=8, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=examples(8, stateful_step_count=25),
     )

@@ -7,7 +7,6 @@ before, between and after them.
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
@@ -16,6 +15,7 @@ from customers.models import Customer
 from tests.support.bridge_calls import ACTION, CAPTURE
 from tests.support.calls import customers_path
 from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.examples import examples
 from tests.support.factories import ApiKeyFactory, AppFactory, WorkspaceFactory
 from tests.support.tables import empty_all
 
@@ -150,7 +150,5 @@ class Strangers(RuleBasedStateMachine):
 def test_servers_find_what_they_would_find_without_strangers() -> None:
     run_state_machine_as_test(
         Strangers,
-        settings=settings(
-            max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=examples(15, stateful_step_count=25),
     )

@@ -8,7 +8,7 @@ import pytest
 from django.db import IntegrityError, connection
 from django.db.models import Func, IntegerField
 from django.test.utils import CaptureQueriesContext
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from customers.identity.identifiers import Identifiers
@@ -17,6 +17,7 @@ from customers.identity.upsert import UpsertedItem, upsert_customer, upsert_cust
 from customers.models import Customer
 from engage.errors import Refusal
 from engage.models import Workspace
+from tests.support.examples import examples
 from tests.support.factories import CustomerFactory, WorkspaceFactory
 from tests.support.tables import taken_back
 
@@ -84,7 +85,7 @@ def test_a_batch_ends_where_its_items_one_after_the_other_end(
     batched, batched_ids = _populated(BEFORE)
     single, single_ids = _populated(BEFORE)
 
-    @settings(max_examples=80, deadline=None)
+    @examples(80)
     @given(items=st.lists(_items, min_size=1, max_size=8))
     def agree(items: list[dict[str, Any]]) -> None:
         with taken_back():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from customers.conditions import (
@@ -26,6 +26,7 @@ from customers.identifier_rules import LONGEST
 from customers.models import Customer, Event
 from engage.models import Workspace
 from tests.customers.awkward_values import NAMES, NUMBERS, TEXTS, TIMES, VALUES
+from tests.support.examples import examples
 
 OPS = [
     "eq", "ne", "gt", "gte", "lt", "lte", "in", "not_in", "contains", "starts_with", "ends_with", "exists",
@@ -225,7 +226,7 @@ trees = st.recursive(
 
 
 def test_trees_mean_the_same_for_every_customer_payload_and_event(population: list[Facts]) -> None:
-    @settings(derandomize=True, max_examples=200, deadline=None)
+    @examples(200, derandomize=True)
     @given(trees)
     def agree(tree: dict[str, Any]) -> None:
         condition = parse_condition(tree, roots=list(Root), stored=True)

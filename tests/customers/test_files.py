@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from customers.files.columns import InvalidHeader, columns_of
@@ -25,6 +25,7 @@ from journeys.models import EnrollmentJob
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path
 from tests.support.clients import SdkClient, ServerClient
+from tests.support.examples import examples
 from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
 from tests.support.processes import ROOT, environment
 from tests.support.simultaneous import elsewhere
@@ -168,7 +169,7 @@ ROWS = st.lists(
 
 
 @pytest.mark.django_db
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(parts=st.lists(ROWS, min_size=1, max_size=3))
 def test_a_file_does_what_the_same_customers_do_in_calls(
     tmp_path_factory: pytest.TempPathFactory, parts: list[list[dict[str, str]]]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from hypothesis import settings as hypothesis_settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from hypothesis.strategies import booleans, integers, sampled_from, sets
 
@@ -23,6 +22,7 @@ from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.counted_by_history import counted_by_history
 from tests.support.counts import counted, every_moment_an_hour
+from tests.support.examples import examples
 from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.tables import taken_back
 
@@ -197,5 +197,4 @@ def test_in_whatever_order_journeys_are_steered_nobody_steps_while_held_and_nobo
             data(trigger(caller, journeys[-1], {"external_ids": names}))
         let_workers_walk()
         machine: Any = lambda: Steering(server, *journeys)  # noqa: E731 (typed as a class, and called as a function)
-        few = hypothesis_settings(max_examples=10, stateful_step_count=12, deadline=None)
-        run_state_machine_as_test(machine, settings=few)
+        run_state_machine_as_test(machine, settings=examples(10, stateful_step_count=12))

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -22,6 +21,7 @@ from journeys.merging import merge_journeys
 from journeys.models import InAppDelivery
 from journeys.walking.reactions import record_and_react
 from tests.bridge.in_app.deliveries import KEY, deliver, offer
+from tests.support.examples import examples
 from tests.support.factories import CustomerFactory, WorkspaceFactory
 from tests.support.tables import empty_all
 
@@ -125,7 +125,5 @@ class Lives(RuleBasedStateMachine):
 def test_whatever_happens_what_is_over_never_comes_back() -> None:
     run_state_machine_as_test(
         Lives,
-        settings=settings(
-            max_examples=20, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=examples(20, stateful_step_count=15),
     )

@@ -12,10 +12,11 @@ from engage.models import Workspace
 from tests.bridge.messages import sale
 from tests.support.bridge_calls import ACTION, CAPTURE, call
 from tests.support.clients import SdkClient
+from tests.support.examples import EXAMPLES
 from tests.support.factories import CustomerFactory
 from tests.support.tables import taken_back
 
-EXAMPLES = 10 * int(os.environ.get("FUZZ_EXAMPLES", "30"))
+_EXAMPLES = 10 * int(os.environ.get("FUZZ_EXAMPLES", str(3 * EXAMPLES // 10)))
 
 _near = ["clicked", "answered", "nps", "cta", "opt", "address", "", "vip", "n", "plan", "score", "topics", "zip", "why"]
 _names = st.sampled_from([*_near, "kind", "newsletter", "lastScore", "from", "home", "since", "formData"]) | st.text(
@@ -95,7 +96,7 @@ def is_listed_event(event: Event) -> bool:
 
 @pytest.mark.usefixtures("message", "unlimited")
 @given(calls=st.lists(st.tuples(_calls, _person), min_size=1, max_size=3))
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=_EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_enforced_no_call_writes_outside_the_definition(
     strict: SdkClient, acme: Workspace, calls: list[tuple[tuple[str, dict[str, Any]], dict[str, str]]]
 ) -> None:

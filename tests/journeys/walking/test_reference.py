@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -27,6 +26,7 @@ from tests.support.bridge_calls import ACTION
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.clock import time_passes
+from tests.support.examples import examples
 from tests.support.factories import ApiKeyFactory, AppFactory, CustomerFactory, WorkspaceFactory
 from tests.support.tables import empty_all
 
@@ -179,7 +179,5 @@ def _histories() -> dict[str, list[tuple[str, str]]]:
 def test_journeys_do_what_the_model_says() -> None:
     run_state_machine_as_test(
         Journeys,
-        settings=settings(
-            max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=examples(20, stateful_step_count=30),
     )
