@@ -4,7 +4,6 @@ Counted in Redis, from midnight UTC. The limits are settings, far above what an 
 """
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
@@ -13,6 +12,7 @@ from django.conf import settings
 from django.core.cache import caches
 
 from engage.errors import Refusal
+from engage.http.caps import add_to, seconds_left, window
 from engage.redis.availability import REDIS_FAILURES, redis_client
 from engage.redis.metric_counters import APP_QUOTA, metric_counters
 from engage.sizes import KIB
@@ -38,7 +38,7 @@ class Quota(StrEnum):
         }[self]
 
     def counter(self, app_id: str) -> str:
-        return f"quota:{self.name}:{int(time.time()) // _DAY}:{app_id}"
+        return f"quota:{self.name}:{window(_DAY)}:{app_id}"
 
 
 class AppQuotaExceeded(Refusal):
@@ -51,15 +51,13 @@ class AppQuotaExceeded(Refusal):
     def __init__(self, quota: Quota) -> None:
         super().__init__(
             f"This app has had its {quota.limit} {quota} of today. The next day begins at midnight UTC.",
-            headers={"Retry-After": str(_DAY - int(time.time()) % _DAY)},
+            headers={"Retry-After": str(seconds_left(_DAY))},
         )
 
 
 def count_for_app(quota: Quota, *, app_id: str, number: int = 1) -> None:
     """Adds to the app's count of today. Raises AppQuotaExceeded."""
-    counters, name = caches[settings.RATELIMIT_USE_CACHE], quota.counter(app_id)
-    counters.add(name, 0, timeout=_DAY)
-    if counters.incr(name, number) > quota.limit:
+    if add_to(quota.counter(app_id), number, seconds=_DAY) > quota.limit:
         metric_counters.count(APP_QUOTA, quota)
         raise AppQuotaExceeded(quota)
 

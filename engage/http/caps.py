@@ -37,8 +37,7 @@ def count_towards(cap: type[CapReached], *, address: str, rate: str, app_id: str
     """
     if not count_within(cap.code, app_id=app_id, address=address, rate=rate):
         limit, window_seconds = parse_rate(rate)
-        seconds_left = window_seconds - int(time.time()) % window_seconds
-        raise cap(limit=limit, window_seconds=window_seconds, seconds_left=seconds_left)
+        raise cap(limit=limit, window_seconds=window_seconds, seconds_left=seconds_left(window_seconds))
 
 
 def count_within(counted: str, *, address: str, rate: str, app_id: str = "", number: int = 1) -> bool:
@@ -60,11 +59,28 @@ def counted_so_far(counted: str, *, address: str, rate: str, app_id: str = "") -
 def _count_within(counted: str, caller: str, rate: str, *, number: int, factor: int = 1) -> bool:
     limit, window_seconds = parse_rate(rate)
     name = _name(counted, caller, window_seconds)
-    counters = caches[settings.RATELIMIT_USE_CACHE]
-    counters.add(name, 0, timeout=window_seconds + 1)
-    return int(counters.incr(name, number)) <= limit * factor
+    return add_to(name, number, seconds=window_seconds + 1) <= limit * factor
 
 
 def _name(counted: str, caller: str, window_seconds: int) -> str:
-    window = int(time.time()) // window_seconds
-    return f"cap:{counted}:{window}:{hashlib.sha256(caller.encode()).hexdigest()}"
+    return f"cap:{counted}:{window(window_seconds)}:{hashlib.sha256(caller.encode()).hexdigest()}"
+
+
+# What quotas (app_quotas.py) share.
+
+
+def add_to(counter: str, number: int, *, seconds: int) -> int:
+    """Adds to a counter, which is forgotten after so many seconds; its total then."""
+    counters = caches[settings.RATELIMIT_USE_CACHE]
+    counters.add(counter, 0, timeout=seconds)
+    return int(counters.incr(counter, number))
+
+
+def window(seconds: int) -> int:
+    """The number of the present window of so many seconds."""
+    return int(time.time()) // seconds
+
+
+def seconds_left(seconds: int) -> int:
+    """Until the present window of so many seconds ends."""
+    return seconds - int(time.time()) % seconds
