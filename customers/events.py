@@ -20,6 +20,7 @@ class NewEvent:
 
     `chain` counts the events that led to it through journeys; 0 means that it came from outside. `verified` says
     whether it is proven that the customer did it: by a server's report, or by an identity token in a message's call.
+    `entrance`, which is not recorded, is what journeys that it starts are entered for.
     """
 
     workspace_id: str
@@ -31,6 +32,7 @@ class NewEvent:
     chain: int = 0
     message_id: str | None = None
     verified: bool | None = None
+    entrance: str | None = None
     id: str = field(default_factory=new_object_id)
 
 

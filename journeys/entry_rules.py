@@ -24,6 +24,7 @@ class Verdict(StrEnum):
     CONDITIONS_NOT_MET = "conditions_not_met"
     JOURNEY_INACTIVE = "journey_inactive"
     CUSTOMER_DELETED = "customer_deleted"
+    DUPLICATE_ENTRANCE = "duplicate_entrance"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +63,21 @@ class Decision(NamedTuple):
         return self.verdict is Verdict.ENROLLED
 
 
-def decide(*, rules: EntryRules, history: History, customer_exists: bool, conditions_hold: bool) -> Decision:
-    """The decision about one job."""
+def decide(
+    *,
+    rules: EntryRules,
+    history: History,
+    customer_exists: bool,
+    conditions_hold: bool,
+    entrance_held_by: str | None = None,
+) -> Decision:
+    """The decision about one job. `entrance_held_by` is another job that has its entrance."""
     if not customer_exists:
         return Decision(Verdict.CUSTOMER_DELETED, "The customer was erased before the job was decided.")
     if not rules.journey_active:
         return Decision(Verdict.JOURNEY_INACTIVE, "The journey was switched off before the job was decided.")
+    if entrance_held_by is not None:
+        return Decision(Verdict.DUPLICATE_ENTRANCE, f"The entrance is that of an earlier job: {entrance_held_by}.")
     return (
         _refused_by_number(rules, history)
         or _refused_by_conditions(conditions_hold=conditions_hold)

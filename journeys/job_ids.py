@@ -9,6 +9,10 @@ _PATTERN = re.compile(
 )
 
 
+# The id of a row `job` of the table, in SQL.
+JOB_NAME = "coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms)"
+
+
 class JobIdParts(NamedTuple):
     """What a job id is made of; together they identify the job."""
 

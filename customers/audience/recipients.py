@@ -14,21 +14,23 @@ from engage.json.compact import unicode_json
 class SentRecipient(NamedTuple):
     """One customer and what is sent for them alone; `place` is theirs in the call, from 1.
 
-    `column` and `value` are what they are found by. `payload` is None if there is none of their own.
+    `column` and `value` are what they are found by. `payload` is None if there is none of their own. The same
+    person may be named with several entrances.
     """
 
     place: int
     column: str
     value: str
     payload: Mapping[str, Any] | None
+    entrance: str | None = None
 
 
-_SENT = Rows("sent", {"place": "int", "kind": "text", "value": "text", "payload": "jsonb"})
+_SENT = Rows("sent", {"place": "int", "kind": "text", "value": "text", "payload": "jsonb", "entrance": "text"})
 # Each is looked up by the one index that their kind has: the other branches are not executed. Whoever was merged is
 # found by their id as before.
 _NAMED = Template(
     """
-SELECT sent.place, CASE WHEN sent.kind = 'external_id' THEN sent.value END AS external_id, sent.payload,
+SELECT sent.place, CASE WHEN sent.kind = 'external_id' THEN sent.value END AS external_id, sent.payload, sent.entrance,
        known.id AS customer_id, true AS belongs
 FROM {sent}
 LEFT JOIN LATERAL (
@@ -55,7 +57,7 @@ def select_recipients(
 ) -> Selection:
     """The audience has the excluded as well, and whoever is named twice as often."""
     rows = [
-        (one.place, one.column, one.value, None if one.payload is None else unicode_json(one.payload))
+        (one.place, one.column, one.value, None if one.payload is None else unicode_json(one.payload), one.entrance)
         for one in recipients
     ]
     tables = compose(
@@ -80,7 +82,7 @@ _FOUND = Statement("""
 WITH {tables}
 SELECT named.place, named.customer_id, coalesce(customer.external_id, named.external_id) AS external_id,
        named.customer_id IN (SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL) AS is_excluded,
-       row_number() OVER (PARTITION BY named.customer_id ORDER BY named.place) > 1 AS is_second
+       row_number() OVER (PARTITION BY named.customer_id, named.entrance ORDER BY named.place) > 1 AS is_second
 FROM named LEFT JOIN LATERAL (
     SELECT external_id FROM customers_customer known WHERE known.id = named.customer_id LIMIT 1
 ) AS customer ON true

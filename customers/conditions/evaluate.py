@@ -43,6 +43,7 @@ class Facts:
     event_properties: Mapping[str, Any] = field(default_factory=dict)
     event_message: str | None = None
     event_verified: bool | None = None
+    entrance: str | None = None
     kept: Mapping[str, Any] = field(default_factory=dict)
     answer: Mapping[str, Any] = field(default_factory=dict)
 
@@ -78,7 +79,7 @@ def instant_of(value: Any) -> datetime | None:
     return parse_instant(value) if isinstance(value, str) else None
 
 
-def value_of(field: Field, facts: Facts) -> Any:
+def value_of(field: Field, facts: Facts) -> Any:  # noqa: C901 (one case for each source)
     """The field's value; None if it is missing."""
     match field.source:
         case Source.CUSTOMER:
@@ -97,6 +98,8 @@ def value_of(field: Field, facts: Facts) -> Any:
             return facts.event_verified
         case Source.EVENT_PROPERTIES:
             return reduce(_member, field.path, facts.event_properties)
+        case Source.ENTRANCE_ID:
+            return facts.entrance
         case Source.STEPS:
             return reduce(_member, field.path, facts.kept)
         case Source.ANSWER:

@@ -36,12 +36,13 @@ class Root(StrEnum):
     CUSTOMER = "customer"
     API = "api"
     EVENT = "event"
+    ENTRANCE = "entrance"
     STEPS = "steps"
     ANSWER = "answer"
 
 
 # What an enrollment knows; the answer is that of a webhook, which is asked about alone.
-ENROLLED = (Root.CUSTOMER, Root.API, Root.EVENT, Root.STEPS)
+ENROLLED = (Root.CUSTOMER, Root.API, Root.EVENT, Root.ENTRANCE, Root.STEPS)
 
 
 class Source(StrEnum):
@@ -54,6 +55,7 @@ class Source(StrEnum):
     EVENT_MESSAGE = "event.messageId"
     EVENT_VERIFIED = "event.verified"
     EVENT_PROPERTIES = "event.properties"
+    ENTRANCE_ID = "entrance.id"
     STEPS = "steps"
     ANSWER = "answer"
 
@@ -62,6 +64,7 @@ _FORMS = {
     Root.CUSTOMER: "customer.<field>",
     Root.API: "api.payload.<key>",
     Root.EVENT: "event.name, event.messageId, event.deliveryId, event.verified or event.properties.<key>",
+    Root.ENTRANCE: "entrance.id",
     Root.STEPS: "steps.<id>.<name>",
     Root.ANSWER: "answer.status, answer.headers.<name> or answer.body.<key>",
 }
@@ -119,7 +122,7 @@ def refuse_position(part: Part) -> None:
         )
 
 
-def _field(names: list[str]) -> Field | None:
+def _field(names: list[str]) -> Field | None:  # noqa: C901 (one case for each form)
     match names:
         case ["customer", "attributes"]:
             return None
@@ -135,6 +138,8 @@ def _field(names: list[str]) -> Field | None:
             return Field(Source.EVENT_PROPERTIES, ("deliveryId",))
         case ["event", "properties", first, *rest]:
             return Field(Source.EVENT_PROPERTIES, (first, *rest))
+        case ["entrance", "id"]:
+            return Field(Source.ENTRANCE_ID)
         case ["steps", step_id, name, *rest]:
             return Field(Source.STEPS, (step_id, name, *rest))
         case ["answer", *path]:

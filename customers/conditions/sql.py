@@ -31,9 +31,9 @@ _SIGNS = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<=", Op.BEFORE: "<", Op
 class Columns:
     """SQL expressions of the statement around the condition, in which `customer` is a row of customers_customer.
 
-    `payload` and `event_properties` are of the type jsonb, `event_name` and `event_message` are strings, and
-    `event_verified` is a boolean; by default they are missing. `now` is when it is: by default, when the transaction
-    began.
+    `payload` and `event_properties` are of the type jsonb, `event_name`, `event_message` and `entrance` are strings,
+    and `event_verified` is a boolean; by default they are missing. `now` is when it is: by default, when the
+    transaction began.
     """
 
     payload: str = "NULL::jsonb"
@@ -41,6 +41,7 @@ class Columns:
     event_properties: str = "NULL::jsonb"
     event_message: str = "NULL::text"
     event_verified: str = "NULL::boolean"
+    entrance: str = "NULL::text"
     now: str = "now()"
 
 
@@ -83,6 +84,8 @@ def compile_value(field: Field, *, columns: Columns) -> Fragment:
             return Fragment(f"to_jsonb({columns.event_verified})")
         case Source.EVENT_PROPERTIES:
             return _within(f"({columns.event_properties})", field.path)
+        case Source.ENTRANCE_ID:
+            return Fragment(f"to_jsonb({columns.entrance})")
         case Source.STEPS | Source.ANSWER:  # of an enrollment: sets of customers are not asked about these
             return Fragment("NULL::jsonb")
 

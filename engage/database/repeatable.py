@@ -74,6 +74,41 @@ class AddUniqueConcurrently(AddConstraint):
         schema_editor.execute(f"ALTER TABLE {table} ADD CONSTRAINT {name} UNIQUE USING INDEX {name}")
 
 
+class AddUniqueIndexConcurrently(AddConstraint):
+    """For a UniqueConstraint with a condition or an expression, which is an index and nothing else."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        if not index_exists(schema_editor, self.constraint.name):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def make(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+        sql = str(self.constraint.create_sql(model, schema_editor))
+        schema_editor.execute(sql.replace("UNIQUE INDEX", "UNIQUE INDEX CONCURRENTLY", 1), params=None)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.constraint.name)}")
+
+
+class RemoveUniqueIndexConcurrently(migrations.RemoveConstraint):
+    """The same the other way round."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.name)}")
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        constraint = to_state.models[app_label, self.model_name_lower].get_constraint_by_name(self.name)
+        again = AddUniqueIndexConcurrently(self.model_name, constraint)
+        again.database_forwards(app_label, schema_editor, from_state, to_state)
+
+
 class RemoveConstraint(migrations.RemoveConstraint):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState

@@ -6,7 +6,7 @@
 3. `events`: servers report what customers do.
 4. `jobs`: what became of triggers, and taking a job back.
 5. `enrollments`: their history, and ending one early; `customer_journeys`: what queued a customer.
-6. `deliveries`: what was sent to a customer.
+6. `deliveries`: what was sent to a customer. `entrances`: exiting one.
 7. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
 8. `definitions`: journeys, segments, connections and variables are made, read, changed and deleted.
 9. `lists`: journeys and segments, page by page.
@@ -19,6 +19,7 @@ from journeys.api import (
     definitions,
     deliveries,
     enrollments,
+    entrances,
     events,
     feed,
     jobs,
@@ -33,6 +34,7 @@ __all__ = [
     "definitions",
     "deliveries",
     "enrollments",
+    "entrances",
     "events",
     "feed",
     "jobs",

@@ -20,7 +20,7 @@ from engage.calls.call import Answered, post
 from engage.calls.queries import DRY_RUN_MESSAGE, DryRun
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest, MissingParameter, Refusal
-from engage.json.fields import Items, Member, RequiredWithout, Stored, Text, members, spellings
+from engage.json.fields import Items, Member, RequiredWithout, Spelled, Stored, Text, members, spellings
 from engage.json.keywords import OneOf
 from engage.json.reading import ArraySizeExceeded, Problem, read
 from engage.json.storable import describe
@@ -28,6 +28,7 @@ from engage.schema.bodies import BLANK, NOT_BLANK, at_least_one_of, none_of
 from engage.scopes import Scope, require_scope
 from engage.sizes import MAX_LIST_BYTES
 from journeys.api.path_ids import JOURNEY_ID
+from journeys.api.recipients import ENTRANCE
 from journeys.walking.event_dry_runs import TriedEvent, WouldEnd, WouldNotStart, try_reported_events
 from journeys.walking.recording import (
     RecordedEvent,
@@ -59,6 +60,14 @@ class _EventFields(ReferenceBody):
         OCCURRED_AT,
     ] = None
 
+    entrance_id: Annotated[
+        str | None,
+        "Your own id of what the event is about, such as an order, at most 128 characters: whoever it enters into a "
+        "journey enters that once for it.",
+        ENTRANCE,
+        Spelled("entranceId", also="entrance_id"),
+    ] = None
+
     def event(self, name: str, *, now: datetime) -> ReportedEvent:
         """Raises MissingParameter or InvalidRequest."""
         refuse_reserved(name, field="eventName")
@@ -68,6 +77,7 @@ class _EventFields(ReferenceBody):
             name=name,
             properties=self.event_properties or {},
             occurred_at=reported_event_time(at, now=now) if at else None,
+            entrance=self.entrance_id,
         )
 
 

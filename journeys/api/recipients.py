@@ -16,6 +16,14 @@ from engage.sizes import KIB
 from journeys.entering.trigger import Recipient
 
 _MOST_PAYLOAD_BYTES = 64 * KIB
+ENTRANCE = Text(longest=128, blank_is_absent=True)
+EntranceId = Annotated[
+    str | None,
+    "Your own id of what this entry is for, such as an order, at most 128 characters. A customer enters a journey once "
+    "for it: a job holds it while it is queued, and from then on if it has enrolled.",
+    ENTRANCE,
+    Spelled("entranceId", also="entrance_id"),
+]
 NO_RECIPIENT_NAMED = "At least one of external_id, email, customerId must be present."
 _ANY = Text(longest=None, blank_is_absent=True)  # a value that is too long matches no customer
 
@@ -75,6 +83,8 @@ class RecipientPart:
         Spelled("payload", also="properties"),
     ] = None
 
+    entrance_id: EntranceId = None
+
     def named(self) -> Recipient:
         """By the first identifier in the order of precedence. Raises InvalidRecipient."""
         found = first_named(customer_id=self.customer_id, external_id=self.external_id, email=self.email)
@@ -118,12 +128,17 @@ class RefusedRecipient:
         return cls(index=index, code=refusal.code, message=refusal.message)
 
 
-def read_recipients(items: Sequence[Any]) -> tuple[list[SentRecipient], list[RefusedRecipient]]:
-    """Those that are as they should be, and why the others are refused. Each is read on its own."""
+def read_recipients(
+    items: Sequence[Any], *, entrance: str | None
+) -> tuple[list[SentRecipient], list[RefusedRecipient]]:
+    """Those that are as they should be, and why the others are refused. Each is read on its own.
+
+    `entrance` is of those who have none of their own.
+    """
     sent, refused = list[SentRecipient](), list[RefusedRecipient]()
     for index, item in enumerate(items):
         try:
-            sent.append(_read(index, item))
+            sent.append(_read(index, item, entrance=entrance))
         except Refusal as refusal:
             refused.append(RefusedRecipient.of(index, refusal))
     return sent, refused
@@ -135,7 +150,7 @@ def with_those_named_twice(refused: Iterable[RefusedRecipient], twice: Iterable[
     return sorted([*refused, *again], key=lambda one: one.index)
 
 
-def _read(index: int, item: Any) -> SentRecipient:
+def _read(index: int, item: Any, *, entrance: str | None) -> SentRecipient:
     if not isinstance(item, Mapping):
         raise InvalidRecipient(f"A recipient must be an object, but {describe(item)} came.")
     try:
@@ -143,4 +158,4 @@ def _read(index: int, item: Any) -> SentRecipient:
     except (InvalidRequest, MissingParameter) as refusal:
         raise InvalidRecipient(refusal.message) from None
     column, value = part.named().as_stored()
-    return SentRecipient(index + 1, column, value, part.payload)
+    return SentRecipient(index + 1, column, value, part.payload, part.entrance_id or entrance)

@@ -43,6 +43,7 @@ from journeys.api.dry_runs import (
 from journeys.api.path_ids import ADAS_JOB, BOBS_JOB, JOURNEY_ID, TRIGGER_ID
 from journeys.api.recipients import (
     NO_RECIPIENT_NAMED,
+    EntranceId,
     InvalidRecipient,
     QueuedRecipientData,
     RecipientPart,
@@ -54,6 +55,8 @@ from journeys.api.recipients import (
 from journeys.entering.dry_runs import Tried, dry_run_many, dry_run_one, dry_run_recipients
 from journeys.entering.recipients import QueuedRecipients, recipients_queued_before, trigger_recipients
 from journeys.entering.trigger import (
+    DUPLICATES,
+    DuplicateEntrance,
     ExcludedOne,
     InvalidJourneyType,
     QueuedMany,
@@ -119,6 +122,7 @@ class TriggerBody:
         "customer is are skipped.",
         Items(most=1000, of=RecipientPart),
     ] = None
+    entrance_id: EntranceId = None
     exclude_external_ids: Annotated[
         list[str],
         "The external ids of customers to leave out, however they were selected.",
@@ -187,6 +191,7 @@ class QueuedManyData:
         "Which job is whose, of a call with `recipients`. Those who are not listed are refused, excluded or unknown.",
         LEFT_OUT,
     ] = None
+    duplicates: Annotated[Sequence[DuplicateEntrance] | None, DUPLICATES, LEFT_OUT] = None
     refused: Annotated[
         Sequence[RefusedRecipient] | None, "The recipients that were refused, of a call with `recipients`.", LEFT_OUT
     ] = None
@@ -195,13 +200,22 @@ class QueuedManyData:
     def of(cls, queued: QueuedMany) -> "QueuedManyData":
         """Without the two arrays."""
         trigger = queued.trigger
-        return cls(journey_id=trigger.journey_id, customers_enrolled=trigger.customers, trigger_id=trigger.id)
+        return cls(
+            journey_id=trigger.journey_id,
+            customers_enrolled=trigger.customers,
+            trigger_id=trigger.id,
+            duplicates=queued.duplicates,
+        )
 
     @classmethod
     def of_recipients(
         cls, queued: QueuedRecipients, refused: Sequence[RefusedRecipient], *, listed: bool = True
     ) -> "QueuedManyData":
         jobs = queued.recipients
+        duplicates = [
+            DuplicateEntrance(entrance_id=one.entrance, customer_id=one.customer_id, job_id=one.job_id)
+            for one in queued.duplicates
+        ]
         return cls(
             journey_id=queued.journey_id,
             customers_enrolled=len({one.customer_id for one in jobs}),
@@ -210,6 +224,7 @@ class QueuedManyData:
             job_ids=[one.job_id for one in jobs] if listed else None,
             recipients=[filled(QueuedRecipientData, one) for one in jobs] if listed else None,
             refused=refused,
+            duplicates=duplicates,
         )
 
     @property
@@ -253,7 +268,7 @@ class _TriggerView(ServerView):
         if "places" not in facts:
             return _pieces(queued_before(**facts))
         refused = [RefusedRecipient(**one) for one in facts["refused"]]
-        queued = recipients_queued_before(**{name: facts[name] for name in ("journey_id", "trigger_id", "places")})
+        queued = recipients_queued_before(**{name: value for name, value in facts.items() if name != "refused"})
         return _whole(QueuedManyData.of_recipients(queued, refused))
 
 
@@ -399,6 +414,10 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
     **Many customers:** send `external_ids`, `segment_ids` or both. With both, only the customers who are in both are
     queued. No customer is queued twice.
 
+    **Entrance:** `entranceId` names what an entry is for, such as an order. Each customer enters the journey once for
+    it: a repeat gets a job, which is decided `duplicate_entrance`, and `duplicates` names the first job. In
+    `recipients`, each may have its own, and one customer several.
+
     **Recipients:** send `recipients`, up to 1,000 customers, each with one identifier and a `payload` of their own. It
     takes precedence, key by key, over the call's `payload`. What is wrong with one recipient is told in `refused`, and
     the others are queued. Unknown ones are skipped, and the trigger's look-up has their places. The body may then be
@@ -426,6 +445,7 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
         exclude_external_ids=body.excluded,
         payload=body.payload,
         called_by=asked.key.id,
+        entrance=body.entrance_id,
     )
     return _done(outcome, _EXCLUDED_SAYS) if isinstance(outcome, ExcludedOne) else Answered(data=outcome)
 
@@ -437,6 +457,7 @@ def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigge
         audience=asked.body.audience,
         payload=asked.body.payload,
         called_by=asked.key.id,
+        entrance=asked.body.entrance_id,
     )
     if _prefers_minimal(asked.request):
         data = QueuedManyData.of(queued)
@@ -447,11 +468,13 @@ def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigge
         "customers": queued.trigger.customers,
         "queued_ms": queued.trigger.queued_ms,
     }
+    if queued.duplicates is not None:
+        facts["duplicates"] = [vars(one) for one in queued.duplicates]
     return long_answer(_pieces(queued), facts=facts, status=HTTPStatus.ACCEPTED)
 
 
 def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
-    sent, refused = read_recipients(asked.body.recipients or ())
+    sent, refused = read_recipients(asked.body.recipients or (), entrance=asked.body.entrance_id)
     queued = trigger_recipients(
         workspace_id=asked.workspace_id,
         journey_id=journey_id,
@@ -469,6 +492,7 @@ def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[
         "trigger_id": queued.trigger_id,
         "places": [one.index for one in queued.recipients],
         "refused": [written(one) for one in refused],
+        "duplicates": [list(one) for one in queued.duplicates],
     }
     data = QueuedManyData.of_recipients(queued, refused)
     return long_answer(_whole(data), facts=facts, status=HTTPStatus.ACCEPTED)
@@ -487,7 +511,7 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
         )
         return _done(DryRunData.of(run, listed=True), DRY_RUN_MESSAGE)
     if body.recipients:
-        sent, refused = read_recipients(body.recipients)
+        sent, refused = read_recipients(body.recipients, entrance=body.entrance_id)
         run, twice = dry_run_recipients(
             workspace_id=workspace_id,
             journey_id=journey_id,

@@ -38,6 +38,7 @@ SPELLINGS = {
     "active": "active",
     "max_entries_per_customer": "maxEntriesPerCustomer",
     "allow_reenrollment": "allowReenrollment",
+    "concurrent_entrances": "concurrentEntrances",
     "entry_conditions": "entryConditions",
     "steps": "steps",
     "exit_on": "exitOn",
@@ -74,6 +75,7 @@ class JourneyChanges(TypedDict, total=False):
     active: bool
     max_entries_per_customer: int | None
     allow_reenrollment: bool
+    concurrent_entrances: bool
     entry_conditions: object
     steps: object
     exit_on: object

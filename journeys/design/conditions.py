@@ -4,8 +4,8 @@ from customers.conditions import Root, parse_condition
 from journeys.models import Journey
 
 _ENTRY_ROOTS: dict[str, set[Root]] = {
-    Journey.TriggerType.API: {Root.CUSTOMER, Root.API},
-    Journey.TriggerType.EVENT: {Root.CUSTOMER, Root.API, Root.EVENT},
+    Journey.TriggerType.API: {Root.CUSTOMER, Root.API, Root.ENTRANCE},
+    Journey.TriggerType.EVENT: {Root.CUSTOMER, Root.API, Root.EVENT, Root.ENTRANCE},
 }
 
 

@@ -27,7 +27,7 @@ _EVENT = (
 # Laterals with a limit (docs/sql.md): each row is looked up by its key, whatever the planner expects.
 _OF_ENROLLMENTS = Statement(
     """
-SELECT asked.id, job.trigger_id, job.payload AS own_payload, {customer}, {event}, {kept}::text AS kept
+SELECT asked.id, job.trigger_id, job.payload AS own_payload, job.entrance, {customer}, {event}, {kept}::text AS kept
 FROM unnest({enrollment_ids}::text[]) AS asked (id)
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = asked.id LIMIT 1) AS enrollment
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollmentjob known WHERE known.id = enrollment.job_id LIMIT 1) AS job
@@ -60,17 +60,20 @@ def known_to(enrollment_ids: Collection[str], *, now: datetime) -> dict[str, Kno
     return {row["id"]: partial(_facts, row, payloads[row["trigger_id"]][0], now) for row in rows}
 
 
-def known_at_entry(entries: Mapping[int, tuple[str, str]], *, now: datetime) -> dict[int, Known]:
-    """The same for enrollments that are about to begin: each job's customer and trigger. In two statements."""
-    ids = {customer_id for customer_id, _ in entries.values()}
+def known_at_entry(entries: Mapping[int, tuple[str, str, str | None]], *, now: datetime) -> dict[int, Known]:
+    """The same for those that are about to begin: each job's customer, trigger and entrance. In two statements."""
+    ids = {customer_id for customer_id, _, _ in entries.values()}
     customers = {row["customer_id"]: row for row in _OF_CUSTOMERS.records(customer_ids=sorted(ids))}
-    trigger_ids = {trigger_id for _, trigger_id in entries.values()}
+    trigger_ids = {trigger_id for _, trigger_id, _ in entries.values()}
     payloads = dict(_PAYLOADS_AND_OWN.rows(trigger_ids=list(trigger_ids), job_ids=list(entries)))
     return {
         job_id: partial(
-            _facts, customers[customer_id] | {"own_payload": payloads.get(str(job_id))}, payloads[trigger_id], now
+            _facts,
+            customers[customer_id] | {"own_payload": payloads.get(str(job_id)), "entrance": entrance},
+            payloads[trigger_id],
+            now,
         )
-        for job_id, (customer_id, trigger_id) in entries.items()
+        for job_id, (customer_id, trigger_id, entrance) in entries.items()
         if customer_id in customers
     }
 
@@ -129,6 +132,7 @@ def _facts(row: Mapping[str, Any], payload: str, now: datetime) -> Facts:
         customer=customer_facts(row, _profile(row["attributes"])),
         payload=payload_of(payload, own=row["own_payload"]),
         kept=json.loads(row["kept"] or "{}"),
+        entrance=row["entrance"],
         now=now,
     )
     event = last_event(row)

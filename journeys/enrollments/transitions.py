@@ -34,6 +34,7 @@ class NewEnrollment(NamedTuple):
     event_id: Annotated[str | None, "text"]
     chain: Annotated[int, "smallint"]
     crowd: Annotated[bool, "boolean"]
+    entrance: Annotated[str | None, "text"] = None
 
 
 # Of what ends as it begins, both are told.
@@ -52,7 +53,7 @@ _ENTER = Statement(
 WITH entered AS (
     INSERT INTO journeys_enrollment
         (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, event_id, chain,
-         crowd, due_at, attempts, entered_at, ended_at)
+         crowd, entrance, due_at, attempts, entered_at, ended_at)
     SELECT entry.*, CASE WHEN state = 'active' THEN now() END, 0, statement_timestamp(),
            CASE WHEN state <> 'active' THEN statement_timestamp() END
     FROM {entries}

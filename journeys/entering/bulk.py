@@ -8,7 +8,14 @@ from psycopg.types.json import Jsonb
 from customers.audience.selection import Selection
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement
-from journeys.entering.inserts import QueuedTrigger, execute_past_taken_ids, queueing_together
+from journeys.entering.inserts import (
+    ENTRANCE_COLUMNS,
+    TAKEN_IF_FREE,
+    QueuedTrigger,
+    execute_past_taken_ids,
+    holder_of,
+    queueing_together,
+)
 from journeys.jobs.progress import LARGE_TRIGGER
 
 _PAGE_SIZE = 10_000
@@ -17,23 +24,42 @@ _PAGE_SIZE = 10_000
 # A common table expression that changes a table is executed once and to completion, so the call is one statement and
 # one round trip, and commits or fails as a whole. Jobs are inserted in the order of their customers, so that two calls
 # whose job ids collide wait for each other instead of deadlocking.
-_QUEUE = queueing_together("""
+_QUEUE_ALL = """
 WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), {tables}, audience AS ({chosen}
 ), numbered AS (
-    SELECT id, row_number() OVER (ORDER BY id) - 1 AS ordinal FROM audience
+    SELECT id, row_number() OVER (ORDER BY id) - 1 AS ordinal{held_by} FROM audience
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
-    SELECT {workspace_id}, {journey_id}, numbered.id, {trigger_id}, ordinal, clock.ms, 'queued', '', ''
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason{columns})
+    SELECT {workspace_id}, {journey_id}, numbered.id, {trigger_id}, ordinal, clock.ms, 'queued', '', ''{values}
     FROM numbered, clock ORDER BY ordinal
     RETURNING ordinal, customer_id
 ), {queue_together}
 SELECT trigger.customers, clock.ms,
-       ARRAY(SELECT customer_id FROM jobs WHERE ordinal < {page} ORDER BY ordinal) AS first_page
+       ARRAY(SELECT customer_id FROM jobs WHERE ordinal < {page} ORDER BY ordinal) AS first_page, {duplicates}
 FROM trigger, clock
-""")
+"""
+
+
+def _queueing(*, held_by: str = "", columns: str = "", values: str = "", duplicates: str = "NULL") -> Statement:
+    parts = {"held_by": held_by, "columns": columns, "values": values, "duplicates": duplicates}
+    text = _QUEUE_ALL
+    for name, part in parts.items():
+        text = text.replace(f"{{{name}}}", part)
+    return queueing_together(text)
+
+
+_HOLDER = holder_of(customer="audience.id", journey="{journey_id}", entrance="{entrance}")
+_QUEUE = _queueing()
+_QUEUE_FOR_ENTRANCE = _queueing(
+    held_by=f", {{entrance}}::text AS entrance, {_HOLDER} AS held_by",
+    columns=f", {ENTRANCE_COLUMNS}",
+    values=f", entrance, {TAKEN_IF_FREE}",
+    duplicates="ARRAY(SELECT ARRAY[id::text, held_by] FROM numbered WHERE held_by IS NOT NULL ORDER BY ordinal "
+    "LIMIT 1000)",
+)
 
 
 def queue_jobs(
@@ -46,19 +72,22 @@ def queue_jobs(
     payload: Mapping[str, Any],
     called_by: str,
     request_id: str,
-) -> tuple[QueuedTrigger, list[str]]:
+    entrance: str | None = None,
+) -> tuple[QueuedTrigger, list[str], list[tuple[str, str]]]:
     """Creates a trigger with a job for every customer of the selection's audience, and chunks for the workers.
 
     The trigger notes whom the call left out. Events with a higher `serial` count for its jobs: it must have been drawn
     before the call looks at customers. Returns it with the first page of its customers, as `queued_customer_ids`
-    does.
+    does, and with those of them, 1,000 at most, for whom another job, which is named, has the `entrance`.
 
     The job ids of one trigger share a millisecond. If one is taken by an earlier trigger of the same journey and
     customer, the millisecond moves past it.
     """
     trigger_id = new_object_id()
-    customers, queued_ms, first_page = execute_past_taken_ids(
-        _QUEUE,
+    of_entrance = {} if entrance is None else {"entrance": entrance}
+    customers, queued_ms, first_page, duplicates = execute_past_taken_ids(
+        _QUEUE_FOR_ENTRANCE if of_entrance else _QUEUE,
+        **of_entrance,
         audience=selection.alone(),
         tables=selection.tables,
         chosen=selection.audience,
@@ -75,7 +104,7 @@ def queue_jobs(
         segment_ids=Jsonb(list(segment_ids)),
     )
     trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
-    return trigger, first_page
+    return trigger, first_page, [(customer_id, held_by) for customer_id, held_by in duplicates or ()]
 
 
 _QUEUED = Statement(

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -22,7 +23,7 @@ from engage.database.sql import Fragment, Rows, Statement
 from engage.request_log import current_request_id
 from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import QueuedEntry
-from journeys.entering.inserts import QUEUE_EACH
+from journeys.entering.inserts import QUEUE_EACH, QUEUE_EACH_FOR_ENTRANCES, holder_of
 from journeys.job_ids import job_id
 from journeys.models import CHUNK_SIZE, Chunk, CountKind, EnrollmentJob
 from journeys.steps.context import Occurrence
@@ -148,8 +149,7 @@ def listened_to(
 
 
 # Job ids are unique: if the customer already has a job in the journey at that millisecond, this one moves past it.
-_QUEUE = Statement(
-    """
+_QUEUE_ALL = """
 WITH clock AS (
     SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms
 ), asked AS (
@@ -158,28 +158,33 @@ WITH clock AS (
     SELECT asked.*, {request_id}::text AS request_id, '' AS called_by, greatest(clock.ms, taken.ms + 1)
            + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms,
            CASE WHEN count(*) OVER (PARTITION BY workspace_id) > {a_few} THEN 'bulk' ELSE 'single' END AS lane,
-           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn
+           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn{held_by}
     FROM asked, clock, LATERAL (
         SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job
         WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
     ) AS taken
 ), {queue_each}
 SELECT trigger_id, journey_id, customer_id, queued_ms, lane FROM entry ORDER BY place
-""",
-    entries=Rows(
-        "asked",
-        {
-            "trigger_id": "text", "workspace_id": "text", "journey_id": "text", "customer_id": "text",
-            "event_id": "text", "payload": "jsonb",
-        },
-        place="place",
-    ),
-    queue_each=QUEUE_EACH,
-)  # fmt: skip
+"""
+_ENTRIES = {
+    "trigger_id": "text", "workspace_id": "text", "journey_id": "text", "customer_id": "text",
+    "event_id": "text", "payload": "jsonb",
+}  # fmt: skip
+_QUEUE = Statement(_QUEUE_ALL, entries=Rows("asked", _ENTRIES, place="place"), queue_each=QUEUE_EACH, held_by="")
+_HOLDER = holder_of(customer="asked.customer_id", journey="asked.journey_id", entrance="asked.entrance")
+# Of several events with one entrance the first has it.
+_QUEUE_FOR_ENTRANCES = Statement(
+    _QUEUE_ALL,
+    entries=Rows("asked", {**_ENTRIES, "entrance": "text"}, place="place"),
+    queue_each=QUEUE_EACH_FOR_ENTRANCES,
+    held_by=f""", coalesce({_HOLDER}, CASE WHEN row_number() OVER (
+        PARTITION BY journey_id, customer_id, entrance ORDER BY place
+    ) > 1 THEN 'an earlier one' END) AS held_by""",
+)
 
 
 def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (
             entry.trigger_id,
             entry.event.workspace_id,
@@ -190,13 +195,17 @@ def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
         )
         for entry in entries
     ]
+    statement = _QUEUE
+    if any(entry.event.entrance for entry in entries):
+        rows = [(*row, entry.event.entrance) for row, entry in zip(rows, entries, strict=True)]
+        statement = _QUEUE_FOR_ENTRANCES
     while True:
         try:
             with transaction.atomic():
-                queued = _QUEUE.rows(entries=rows, request_id=current_request_id(), a_few=_A_FEW, size=CHUNK_SIZE)
+                queued = statement.rows(entries=rows, request_id=current_request_id(), a_few=_A_FEW, size=CHUNK_SIZE)
         except IntegrityError as error:
-            # An API call, which locks no customer's row, has just taken the millisecond.
-            if not EnrollmentJob.id_was_taken(error):
+            # An API call, which locks no customer's row, has just taken the millisecond, or the entrance.
+            if not EnrollmentJob.id_was_taken(error) and not EnrollmentJob.entrance_was_taken(error):
                 raise
         else:
             return [_queued_entry(*row) for row in queued]

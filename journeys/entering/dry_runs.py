@@ -112,9 +112,11 @@ def dry_run_recipients(
     found, missing = find_recipients(
         workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
     )
-    own = {one.place: one.payload or {} for one in recipients}
+    own = {one.place: one for one in recipients}
     first = [one for one in found if not one.is_second]
-    entries = [(one.customer_id, {**payload, **own[one.place]}) for one in first]
+    entries = [
+        (one.customer_id, {**payload, **(own[one.place].payload or {})}, own[one.place].entrance) for one in first
+    ]
     jobs = supposed_with_payloads(workspace_id=workspace_id, journey_id=journey.id, entries=entries)
     tried = _tried([NamedCustomer(one.customer_id, one.external_id) for one in first], jobs)
     run = DryRun(journey_id=journey.id, left_out=missing, pages=iter([tried]))

@@ -31,6 +31,7 @@ _COLUMNS = Columns(
     event_properties="job.payload",
     event_message="job.event_message",
     event_verified="job.event_verified",
+    entrance="job.entrance",
 )
 
 # A lateral with a limit (docs/sql.md): each customer is looked up, whatever the planner expects.

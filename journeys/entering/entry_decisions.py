@@ -16,6 +16,7 @@ from engage.database.object_ids import new_object_ids
 from journeys.enrollments.early_events import Listener, earliest_events
 from journeys.enrollments.knowledge import known_at_entry
 from journeys.enrollments.transitions import EnrollmentExit
+from journeys.entering.entrances import Holder, Key, holders_of, key_of
 from journeys.entering.entry_conditions import failing_conditions, why_conditions_fail
 from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
 from journeys.entry_rules import Decision, History, Verdict, decide
@@ -58,6 +59,7 @@ class DecidedJobs:
     entries: list[Entry] = field(default_factory=list)
     exits: list[EnrollmentExit] = field(default_factory=list)
     left: set[str] = field(default_factory=set)  # triggers whose jobs were not all decided
+    letting_go: list[int] = field(default_factory=list)  # jobs whose entrance another one of these takes over
 
 
 def decide_jobs(relation: Fragment, *, held: Container[str] | None = None, ended: Collection[str] = ()) -> DecidedJobs:
@@ -102,11 +104,12 @@ def _decide_all(
     leaving: Mapping[int, str],
 ) -> DecidedJobs:
     decided = DecidedJobs()
-    pasts: dict[tuple[str, str], _Past] = {}
+    pasts: dict[tuple[str, str, str | None], _Past] = {}
+    entrances = _Entrances(jobs)
     ids = iter(new_object_ids(len(jobs)))
     for job in jobs:
         past = pasts.setdefault(
-            (job.journey_id, job.customer_id),
+            (job.journey_id, job.customer_id, job.entrance_apart),
             _Past(active=job.active_enrollment_id, completed=job.completed, last_completed=job.last_completed_id),
         )
         journey = journeys[job.journey_id]
@@ -115,13 +118,41 @@ def _decide_all(
             history=past.as_history(),
             customer_exists=job.customer_exists,
             conditions_hold=job.id not in failing,
+            entrance_held_by=entrances.held_by_another(job),
         )
+        entrances.note(job, decision)
         decided.decisions.append((job, decision))
         if decision.exits_active:
             _exit(past, decided)
         if decision.enrolls:
             decided.entries.append(_enter(next(ids), job, journey, past, leaves=leaving.get(job.id)))
+    decided.letting_go = entrances.letting_go
     return decided
+
+
+class _Entrances:
+    """Who holds the jobs' entrances, kept up to date while they are decided."""
+
+    def __init__(self, jobs: Sequence[WaitingJob]) -> None:
+        self._holders = holders_of(jobs)
+        self._refused: dict[Key, int] = {}
+        self.letting_go: list[int] = []
+
+    def held_by_another(self, job: WaitingJob) -> str | None:
+        key = key_of(job)
+        holder = self._holders.get(key) if key else None
+        return None if holder is None or holder.id == job.id else holder.name
+
+    def note(self, job: WaitingJob, decision: Decision) -> None:
+        key = key_of(job)
+        if key is None or decision.verdict is Verdict.DUPLICATE_ENTRANCE:
+            return
+        if decision.enrolls:
+            self._holders[key] = Holder(job.id, job.name or "")
+            if key in self._refused:
+                self.letting_go.append(self._refused.pop(key))
+        elif self._holders.pop(key, None):
+            self._refused[key] = job.id
 
 
 def _exit(past: _Past, decided: DecidedJobs) -> None:
@@ -159,7 +190,7 @@ def _early_exits(jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourn
     now = timezone.now()
     asking = {job.id: job for job in jobs if job.serial is not None and journeys[job.journey_id].exit_patterns}
     beyond = {
-        job.id: (job.customer_id, job.trigger_id)
+        job.id: (job.customer_id, job.trigger_id, job.entrance)
         for job in asking.values()
         if any(pattern.looks_beyond for pattern in journeys[job.journey_id].exit_patterns)
     }

@@ -9,6 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from customers.identifier_rules import LONGEST
 from engage.database.sql import Fragment, Statement
 from journeys.entering.chunks import SECONDS_BETWEEN_TURNS
+from journeys.job_ids import JOB_NAME
 from journeys.models import CHUNK_SIZE, EnrollmentJob
 
 
@@ -76,6 +77,23 @@ trigger AS (
 """
 
 
+# What a job is given that is for an entrance, where `held_by` is who holds that.
+ENTRANCE_COLUMNS = "entrance, holds_entrance"
+TAKEN_IF_FREE = "CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END"
+# The same for entries with entrances.
+QUEUE_EACH_FOR_ENTRANCES = QUEUE_EACH.replace("reason)", f"reason, {ENTRANCE_COLUMNS})", 1).replace(
+    "'', '' FROM", f"'', '', entrance, {TAKEN_IF_FREE} FROM", 1
+)
+
+
+def holder_of(*, customer: str, journey: str, entrance: str) -> str:
+    """The id of the job that holds an entrance, as a subquery; these are expressions in SQL."""
+    return (
+        f"(SELECT {JOB_NAME} FROM journeys_enrollmentjob job WHERE job.customer_id = {customer} "  # noqa: S608
+        f"AND job.journey_id = {journey} AND job.entrance = {entrance} AND job.holds_entrance LIMIT 1)"
+    )
+
+
 def queueing_together(text: str, *, more: str = "") -> Statement:
     """The statement of this text, with {queue_together}."""
     return Statement(
@@ -101,6 +119,8 @@ def execute_past_taken_ids(
             with _savepoint():
                 (row,) = statement.rows(least_ms=least_ms, journey_id=journey_id, **values)
         except IntegrityError as error:
+            if EnrollmentJob.entrance_was_taken(error):  # at this moment: now it is seen
+                continue
             if not EnrollmentJob.id_was_taken(error):
                 raise
             least_ms = _free_ms(journey_id=journey_id, audience=audience)

@@ -1,11 +1,12 @@
 """A call that names its customers one by one, each with a payload of their own: from the list to committed jobs.
 
-The jobs are in the order of the list, and all of them have one millisecond in their ids.
+The jobs are in the order of the list, and all of them have one millisecond in their ids, but those of a person who is
+named with several entrances: each next one has the next.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from psycopg.types.json import Jsonb
@@ -15,9 +16,16 @@ from engage.database.object_ids import is_object_id, new_object_id
 from engage.database.sql import Fragment, Statement
 from engage.request_log import current_request_id
 from journeys import wakeups
-from journeys.entering.inserts import QueuedTrigger, execute_past_taken_ids, queueing_together
+from journeys.entering.inserts import (
+    ENTRANCE_COLUMNS,
+    TAKEN_IF_FREE,
+    QueuedTrigger,
+    execute_past_taken_ids,
+    holder_of,
+    queueing_together,
+)
 from journeys.entering.trigger import JourneyNotFound, look_up_journey, require_api_trigger
-from journeys.job_ids import job_ids, parse_job_id
+from journeys.job_ids import job_id, parse_job_id
 from journeys.jobs.progress import LARGE_TRIGGER
 from journeys.models import CHUNK_SIZE
 
@@ -33,12 +41,24 @@ class QueuedRecipient:
 
 @dataclass(frozen=True, kw_only=True)
 class QueuedRecipients:
-    """A call with recipients, queued. `twice` are the places of those who are somebody named before."""
+    """A call with recipients, queued. `twice` are the places of those who are somebody named before.
+
+    `duplicates` are those whose entrance another job has.
+    """
 
     trigger_id: str
     journey_id: str
     recipients: Sequence[QueuedRecipient]
     twice: Sequence[int]
+    duplicates: Sequence["Duplicate"] = ()
+
+
+class Duplicate(NamedTuple):
+    """A customer's entrance that another job has, and which."""
+
+    entrance: str
+    customer_id: str
+    job_id: str
 
 
 # As in bulk.py, it commits or fails as a whole, and jobs are inserted in the order of their customers.
@@ -47,23 +67,32 @@ _QUEUE = queueing_together(
 WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), {tables}, found AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY customer_id ORDER BY place) > 1 AS is_second FROM named
+    SELECT *, row_number() OVER (PARTITION BY customer_id, entrance ORDER BY place) > 1 AS is_second FROM named
     WHERE customer_id IS NOT NULL
       AND customer_id NOT IN (SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL)
 ), numbered AS MATERIALIZED (
-    SELECT *, row_number() OVER (ORDER BY place) - 1 AS ordinal FROM found WHERE NOT is_second
+    SELECT *, row_number() OVER (ORDER BY place) - 1 AS ordinal,
+           row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later,
+           CASE WHEN entrance IS NOT NULL THEN {holder} END AS held_by
+    FROM found WHERE NOT is_second
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload)
-    SELECT {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms, 'queued', '', '', payload
-    FROM numbered, clock ORDER BY customer_id
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload,
+         {entrance_columns})
+    SELECT {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms + later, 'queued', '', '',
+           payload, entrance, {taken_if_free}
+    FROM numbered, clock ORDER BY customer_id, entrance
     RETURNING 1
 ), {queue_together}
 SELECT clock.ms, ARRAY(SELECT place - 1 FROM numbered ORDER BY ordinal),
        ARRAY(SELECT customer_id FROM numbered ORDER BY ordinal),
+       ARRAY(SELECT clock.ms + later FROM numbered ORDER BY ordinal),
+       ARRAY(SELECT ARRAY[entrance, customer_id, held_by] FROM numbered WHERE held_by IS NOT NULL ORDER BY ordinal),
        ARRAY(SELECT place - 1 FROM found WHERE is_second ORDER BY place)
 FROM trigger, clock
-""",
+""".replace("{holder}", holder_of(customer="found.customer_id", journey="{journey_id}", entrance="found.entrance"))
+    .replace("{entrance_columns}", ENTRANCE_COLUMNS)
+    .replace("{taken_if_free}", TAKEN_IF_FREE),
     more=" || jsonb_build_object('unknown_recipients', "
     "ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place))",
 )
@@ -78,9 +107,10 @@ def trigger_recipients(
     payload: Mapping[str, Any],
     called_by: str,
 ) -> QueuedRecipients:
-    """Queues every recipient who is known and not excluded, a person once. `called_by` is the API key's id.
+    """Queues every recipient who is known and not excluded, a person once for each entrance.
 
-    Their own payload goes over the call's, key by key. Raises JourneyNotFound, InvalidJourneyType.
+    `called_by` is the API key's id. Their own payload goes over the call's, key by key. Raises
+    JourneyNotFound, InvalidJourneyType.
     """
     if not is_object_id(journey_id):
         raise JourneyNotFound(journey_id)
@@ -90,7 +120,7 @@ def trigger_recipients(
         workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
     )
     trigger_id = new_object_id()
-    queued_ms, places, customer_ids, twice = execute_past_taken_ids(
+    queued_ms, places, customer_ids, milliseconds, duplicates, twice = execute_past_taken_ids(
         _QUEUE,
         audience=selection.alone(),
         tables=selection.tables,
@@ -105,11 +135,15 @@ def trigger_recipients(
         segment_ids=Jsonb([]),
         large=LARGE_TRIGGER,
     )
-    jobs = job_ids(journey_id=journey_id, customer_ids=customer_ids, queued_ms=queued_ms)
+    jobs = [
+        job_id(journey_id=journey_id, customer_id=customer_id, queued_ms=ms)
+        for customer_id, ms in zip(customer_ids, milliseconds, strict=True)
+    ]
     queued = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=len(jobs), queued_ms=queued_ms)
     first_jobs = [(start, jobs[start]) for start in range(0, len(jobs), CHUNK_SIZE)]
     transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=queued.id, first_jobs=first_jobs), robust=True)
-    return _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=jobs, twice=twice)
+    found = _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=jobs, twice=twice)
+    return replace(found, duplicates=[Duplicate(*one) for one in duplicates])
 
 
 _JOBS = Statement("""
@@ -118,12 +152,15 @@ FROM journeys_enrollmentjob WHERE trigger_id = {trigger_id} ORDER BY ordinal
 """)
 
 
-def recipients_queued_before(*, journey_id: str, trigger_id: str, places: Sequence[int]) -> QueuedRecipients:
+def recipients_queued_before(
+    *, journey_id: str, trigger_id: str, places: Sequence[int], duplicates: Sequence[Sequence[str]] = ()
+) -> QueuedRecipients:
     """A call that was queued earlier. Raises JourneyNotFound if its jobs were deleted with their journey."""
     jobs = _JOBS.column(trigger_id=trigger_id)
     if places and not jobs:
         raise JourneyNotFound(journey_id)
-    return _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=jobs, twice=())
+    found = _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=jobs, twice=())
+    return replace(found, duplicates=[Duplicate(*one) for one in duplicates])
 
 
 def _queued(

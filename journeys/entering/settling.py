@@ -24,6 +24,7 @@ from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import Due
 from journeys.enrollments.transitions import NewEnrollment, enter, exit_enrollments
 from journeys.entering.chunks import ClaimedChunk, lock_chunks, remove_chunks
+from journeys.entering.entrances import let_go
 from journeys.entering.entry_decisions import DecidedJobs, Entry, decide_jobs
 from journeys.entering.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
 from journeys.entry_rules import Decision, Verdict
@@ -55,6 +56,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         outcome = decide_jobs(jobs_of_chunks(chunks), held=held)
         _follow_merged(outcome)
         exit_enrollments(outcome.exits)
+        let_go(outcome.letting_go)
         _write_decisions(outcome.decisions)
         enter([_enrollment(entry) for entry in outcome.entries])
         write_counts(_counts(outcome))
@@ -130,6 +132,7 @@ def _enrollment(entry: Entry) -> NewEnrollment:
         event_id=job.event_id,
         chain=job.chain,
         crowd=job.crowd,
+        entrance=job.entrance_apart,
     )
 
 

@@ -5,7 +5,7 @@
 An answer says "queued" only of what is committed. A trigger never creates customers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -21,6 +21,7 @@ from engage.database.object_ids import ObjectId, is_object_id, row_with_id
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
 from engage.errors import Refusal
+from engage.json.fields import LEFT_OUT
 from engage.request_log import current_request_id
 from journeys import wakeups
 from journeys.entering.bulk import pages_of_customer_ids, queue_jobs, queued_customer_ids
@@ -82,6 +83,21 @@ class Recipient:
         )
 
 
+DUPLICATES = (
+    "The entrances that were taken before, of a call with `entranceId`s, with the jobs that have them: 1,000 at most. "
+    "The new jobs are decided `duplicate_entrance` unless these end without an enrollment."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuplicateEntrance:
+    """An entrance of a customer that an earlier job has."""
+
+    entrance_id: str
+    customer_id: Annotated[ObjectId, "The customer's id."]
+    job_id: Annotated[str, "The id of the earlier job."]
+
+
 @dataclass(frozen=True, kw_only=True)
 class QueuedOne:
     """One customer, queued."""
@@ -98,6 +114,7 @@ class QueuedOne:
     note: Annotated[
         str, "States that a worker creates the enrollments after checking the entry rules, or creates none."
     ] = "The enrollment is created by a worker after entry-rule validation."
+    duplicates: Annotated[Sequence[DuplicateEntrance] | None, DUPLICATES, LEFT_OUT] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +136,7 @@ class QueuedMany:
 
     trigger: QueuedTrigger
     first_page: list[str]
+    duplicates: Sequence[DuplicateEntrance] | None = None
 
     def pages_of_customer_ids(self) -> Iterator[list[str]]:
         return pages_of_customer_ids(self.trigger, self.first_page)
@@ -143,6 +161,7 @@ def trigger_one(
     exclude_external_ids: list[str],
     payload: Mapping[str, Any],
     called_by: str,
+    entrance: str | None = None,
 ) -> QueuedOne | ExcludedOne:
     """Queues one customer. `called_by` is the API key's id.
 
@@ -158,6 +177,7 @@ def trigger_one(
         payload=payload,
         called_by=called_by,
         request_id=current_request_id(),
+        entrance=entrance,
     )
     require_api_trigger(outcome.trigger_type, journey_id)
     if outcome.customer_id is None:
@@ -168,6 +188,7 @@ def trigger_one(
             exclude_external_ids=exclude_external_ids,
             payload=payload,
             called_by=called_by,
+            entrance=entrance,
         )
     if outcome.trigger is None:
         return ExcludedOne(customer_id=outcome.customer_id, journey_id=journey_id)
@@ -176,6 +197,7 @@ def trigger_one(
         journey_id=journey_id,
         job_id=_job_id(outcome.trigger, outcome.customer_id),
         trigger_id=outcome.trigger.id,
+        duplicates=_named(entrance, [(outcome.customer_id, outcome.held_by)] if outcome.held_by else []),
     )
     transaction.on_commit(
         lambda: wakeups.wake_for_single(trigger_id=queued.trigger_id, job_id=queued.job_id), robust=True
@@ -184,7 +206,13 @@ def trigger_one(
 
 
 def trigger_many(
-    *, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any], called_by: str
+    *,
+    workspace_id: str,
+    journey_id: str,
+    audience: Audience,
+    payload: Mapping[str, Any],
+    called_by: str,
+    entrance: str | None = None,
 ) -> QueuedMany:
     """Queues every customer of the audience. `called_by` is the API key's id.
 
@@ -196,7 +224,7 @@ def trigger_many(
     require_api_trigger(trigger_type, journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     with longer_statements() if segments else nullcontext():  # a list has two thousand customers at most
-        trigger, first_page = queue_jobs(
+        trigger, first_page, held = queue_jobs(
             workspace_id=workspace_id,
             journey_id=journey_id,
             selection=select_audience(workspace_id=workspace_id, audience=audience, segments=segments),
@@ -205,20 +233,31 @@ def trigger_many(
             payload=payload,
             called_by=called_by,
             request_id=current_request_id(),
+            entrance=entrance,
         )
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
     first_jobs = [(start, _job_id(trigger, first_page[start])) for start in starts]
     transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=trigger.id, first_jobs=first_jobs), robust=True)
-    return QueuedMany(trigger=trigger, first_page=first_page)
+    return QueuedMany(trigger=trigger, first_page=first_page, duplicates=_named(entrance, held))
 
 
-def queued_before(*, journey_id: str, trigger_id: str, customers: int, queued_ms: int) -> QueuedMany:
+def _named(entrance: str | None, held: Iterable[tuple[str, str]]) -> list[DuplicateEntrance] | None:
+    """Customers and the jobs that have their entrance; None if the call named none."""
+    if entrance is None:
+        return None
+    return [DuplicateEntrance(entrance_id=entrance, customer_id=whose, job_id=job) for whose, job in held]
+
+
+def queued_before(
+    *, journey_id: str, trigger_id: str, customers: int, queued_ms: int, duplicates: Sequence[Any] | None = None
+) -> QueuedMany:
     """A bulk call that was queued earlier. Raises JourneyNotFound if its jobs were deleted with their journey."""
     trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
     first_page = queued_customer_ids(trigger_id)
     if customers and not first_page:
         raise JourneyNotFound(journey_id)
-    return QueuedMany(trigger=trigger, first_page=first_page)
+    told = None if duplicates is None else [DuplicateEntrance(**one) for one in duplicates]
+    return QueuedMany(trigger=trigger, first_page=first_page, duplicates=told)
 
 
 _LOOK_UP = Statement("""

@@ -1,9 +1,9 @@
 """Reading what decisions need: the jobs to decide, and the journeys that they are for.
 
 A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
-`customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial`, `crowd` and
-`queued_ms`. It contains either jobs that wait, or supposed ones that no table holds; every query about jobs runs on
-such a relation.
+`customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial`, `crowd`,
+`queued_ms`, `entrance`, `holds_entrance` and, if it has an entrance, `name`. It contains jobs that wait, or supposed
+ones that no table holds; every query about jobs runs on such a relation.
 """
 
 import json
@@ -19,6 +19,7 @@ from engage.database.sql import Fragment, Rows, Statement, Template
 from journeys.enrollments.locks import HELD_AND_MARKED
 from journeys.entering.chunks import ClaimedChunk
 from journeys.entry_rules import EntryRules
+from journeys.job_ids import JOB_NAME
 from journeys.models import CHUNK_SIZE, Journey, JourneyRevision
 from journeys.steps.events import EventPattern
 from journeys.steps.exit_rules import parse_exit_rules
@@ -33,6 +34,9 @@ class WaitingJob(NamedTuple):
     the call or event that queued it, are "" for a supposed job. Events with a higher `serial` came after it was queued;
     None if that is not known, as for a supposed job. It is one of a `crowd` if a call for more than a chunk's worth of
     customers queued it, or many events at once. It has `waited` so many seconds; 0 for a supposed job.
+
+    A job may be for an `entrance`, which it `holds`, perhaps; its `name` is then its id for callers. `entrance_apart`
+    is the one for which alone the past counts, where the journey's entrances are concurrent.
 
     A tuple, as all that is made for each job: a frozen dataclass takes three times as long to make.
     """
@@ -53,6 +57,10 @@ class WaitingJob(NamedTuple):
     serial: int | None
     crowd: bool
     waited: float
+    entrance: str | None
+    holds: bool | None
+    name: str | None
+    entrance_apart: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +126,9 @@ SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey
        event.id AS event_id, event.name AS event_name, event.message_id AS event_message,
        event.verified AS event_verified, coalesce(event.chain, 0) AS chain,
        coalesce(event.serial, trigger.serial) AS serial,
-       chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {chunk_size}) AS crowd, job.queued_ms
+       chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {chunk_size}) AS crowd,
+       job.queued_ms,
+       job.entrance, job.holds_entrance, CASE WHEN job.entrance IS NOT NULL THEN {name} END AS name
 FROM {jobs_of_chunks}
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
@@ -126,6 +136,7 @@ LEFT JOIN LATERAL (
 ) AS event ON true
 """,
     chunk_size=str(CHUNK_SIZE),
+    name=JOB_NAME,
     jobs_of_chunks=_JOBS_OF_CHUNKS,
     chunks=_CHUNKS,
 )
@@ -135,13 +146,14 @@ _SUPPOSED = Template(
 SELECT named.id, '' AS trigger_id, '' AS request_id, {workspace_id}::text AS workspace_id, named.journey_id,
        named.customer_id, named.payload, NULL::text AS event_id, named.event_name, NULL::text AS event_message,
        named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
-       NULL::bigint AS queued_ms
+       NULL::bigint AS queued_ms,
+       named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name
 FROM {named}
 """
 )
 _OF_ONE_JOURNEY = Template("""(
     SELECT id, {journey_id}::text AS journey_id, customer_id, {payload}::jsonb AS payload,
-           {event_name}::text AS event_name, NULL::boolean AS event_verified
+           {event_name}::text AS event_name, NULL::boolean AS event_verified, {entrance}::text AS entrance
     FROM unnest({customer_ids}::text[]) WITH ORDINALITY AS one(customer_id, id)
 ) AS named""")
 _ROWS = Rows(
@@ -152,15 +164,21 @@ _ROWS = Rows(
         "payload": "jsonb",
         "event_name": "text",
         "event_verified": "boolean",
+        "entrance": "text",
     },
     place="id",
 )
 
-_READ_JOBS = Statement("""
+# Where entrances are concurrent, each counts apart, and what has none as well.
+_COUNTS = "(NOT journey.concurrent_entrances OR {of}.entrance IS NOT DISTINCT FROM job.entrance)"
+_READ_JOBS = Statement(
+    """
 SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
-       coalesce(extract(epoch FROM clock_timestamp())::float8 - job.queued_ms / 1000.0::float8, 0) AS waited
+       coalesce(extract(epoch FROM clock_timestamp())::float8 - job.queued_ms / 1000.0::float8, 0) AS waited,
+       job.entrance, job.holds_entrance AS holds, job.name,
+       CASE WHEN journey.concurrent_entrances THEN job.entrance END AS entrance_apart
 FROM ({jobs}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
 CROSS JOIN LATERAL (SELECT coalesce(journey.max_entries_per_customer, 1) AS counted_to) AS allowed
@@ -170,17 +188,22 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT active.id FROM journeys_enrollment active
     WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
+      AND {counts}
     LIMIT 1
 ) AS inside ON true
 CROSS JOIN LATERAL (
     SELECT count(*) AS completed, max(id) AS last_completed_id FROM (
         SELECT id FROM journeys_enrollment past
         WHERE past.customer_id = job.customer_id AND past.journey_id = job.journey_id AND past.state = 'completed'
+          AND {counts_too}
         LIMIT allowed.counted_to
     ) AS counted
 ) AS past
 ORDER BY job.id
-""")
+""",
+    counts=_COUNTS.format(of="active"),
+    counts_too=_COUNTS.format(of="past"),
+)
 
 
 def lock_customers(chunks: Sequence[ClaimedChunk]) -> set[str]:
@@ -208,26 +231,33 @@ def supposed_jobs(
     customer_ids: Sequence[str],
     payload: Mapping[str, Any],
     event_name: str | None = None,
+    entrance: str | None = None,
 ) -> Fragment:
     """The relation of the jobs that a call (or an event) would create for these customers, numbered from 1."""
     named = _OF_ONE_JOURNEY.filled(
-        journey_id=journey_id, payload=Jsonb(payload), event_name=event_name, customer_ids=list(customer_ids)
+        journey_id=journey_id,
+        payload=Jsonb(payload),
+        event_name=event_name,
+        customer_ids=list(customer_ids),
+        entrance=entrance,
     )
     return _SUPPOSED.filled(workspace_id=workspace_id, named=named)
 
 
 def supposed_with_payloads(
-    *, workspace_id: str, journey_id: str, entries: Sequence[tuple[str, Mapping[str, Any]]]
+    *, workspace_id: str, journey_id: str, entries: Sequence[tuple[str, Mapping[str, Any], str | None]]
 ) -> Fragment:
-    """The relation of the jobs that a call would create for customers with payloads of their own, numbered from 1."""
-    rows = [(journey_id, customer_id, json.dumps(payload), None, None) for customer_id, payload in entries]
+    """The relation of the jobs that a call would create for customers with payloads and entrances of their own,
+    numbered from 1.
+    """
+    rows = [(journey_id, whom, json.dumps(payload), None, None, entrance) for whom, payload, entrance in entries]
     return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows))
 
 
 def supposed_by_events(*, workspace_id: str, entries: Sequence[tuple[str, NewEvent]]) -> Fragment:
     """The relation of the jobs that events would create in journeys with these ids, numbered from 1."""
     rows = [
-        (journey_id, event.customer_id, json.dumps(dict(event.properties)), event.name, event.verified)
+        (journey_id, event.customer_id, json.dumps(dict(event.properties)), event.name, event.verified, event.entrance)
         for journey_id, event in entries
     ]
     return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows))

@@ -1,7 +1,9 @@
 """The jobs of a customer who is merged into another one become that one's, and keep their ids.
 
 A call enters a person once: if it has queued both, one of the two jobs is cancelled, as is one whose call excludes the
-person. Jobs that are queued at the same moment, by calls that lock no customer, are followed when they are decided.
+person. If both have one entrance in a journey, the other one's job keeps it: what is queued of this one is cancelled,
+and what was decided gives it up. Jobs that are queued at the same moment, by calls that lock no customer, are followed
+when they are decided.
 """
 
 from collections import Counter
@@ -15,6 +17,7 @@ from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.counts.counting import NO_REVISION, write_counts
 
 _QUEUED_TWICE = "The call had queued this person twice: also as the customer who was merged into this one."
+_ENTRANCE = "The customer into whom this one was merged has this entrance."
 _EXCLUDED = "The call excludes the customer into whom this one was merged."
 
 
@@ -38,9 +41,9 @@ _PAIRS = Rows("merged", {"former_id": "text", "into_id": "text"})
 _CANCEL = Statement(
     """
 WITH former AS MATERIALIZED ({former}), of_person AS (
-    SELECT id, status, result, trigger_id, into_id, 1 AS place FROM former
+    SELECT id, status, result, trigger_id, into_id, 1 AS place, entrance, journey_id FROM former
     UNION ALL
-    SELECT theirs.id, theirs.status, theirs.result, theirs.trigger_id, called.into_id, 0
+    SELECT theirs.id, theirs.status, theirs.result, theirs.trigger_id, called.into_id, 0, theirs.entrance, NULL
     FROM (SELECT DISTINCT into_id, journey_id, trigger_id FROM former) AS called
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_enrollmentjob known
@@ -49,11 +52,16 @@ WITH former AS MATERIALIZED ({former}), of_person AS (
     ) AS theirs
 ), numbered AS (
     SELECT *, row_number() OVER (
-        PARTITION BY into_id, trigger_id ORDER BY result <> 'enrolled', status = 'cancelled', place, id
+        PARTITION BY into_id, trigger_id, entrance ORDER BY result <> 'enrolled', status = 'cancelled', place, id
     ) AS number FROM of_person
 ), ended AS (
-    SELECT id, CASE WHEN number > 1 THEN {twice} ELSE {excluded} END AS reason FROM numbered
-    WHERE status = 'queued' AND (number > 1 OR EXISTS (
+    SELECT id, CASE WHEN number > 1 THEN {twice} WHEN is_theirs THEN {entrance} ELSE {excluded} END AS reason
+    FROM numbered CROSS JOIN LATERAL (SELECT numbered.entrance IS NOT NULL AND EXISTS (
+        SELECT FROM journeys_enrollmentjob holder
+        WHERE holder.customer_id = numbered.into_id AND holder.journey_id = numbered.journey_id
+          AND holder.entrance = numbered.entrance AND holder.holds_entrance
+    ) AS is_theirs) AS compared
+    WHERE status = 'queued' AND (number > 1 OR is_theirs OR EXISTS (
         SELECT FROM journeys_trigger sent
         WHERE sent.id = numbered.trigger_id AND jsonb_exists(sent.selection -> 'exempt', numbered.into_id)
     ))
@@ -70,7 +78,8 @@ RETURNING job.workspace_id, job.journey_id
 _MOVE = Statement(
     """
 WITH former AS MATERIALIZED (
-    SELECT id, journey_id, queued_ms, into_id,
+    SELECT id, journey_id, queued_ms, into_id, entrance, holds_entrance,
+           row_number() OVER (PARTITION BY into_id, journey_id, entrance, holds_entrance ORDER BY id) AS nth_holder,
            row_number() OVER (PARTITION BY into_id, journey_id, queued_ms ORDER BY id) > 1 AS is_second,
            max(queued_ms) OVER (PARTITION BY into_id, journey_id) AS latest
     FROM ({former}) AS job
@@ -84,11 +93,15 @@ WITH former AS MATERIALIZED (
 ), moved AS (
     SELECT id, into_id, CASE WHEN taken THEN latest_of_all + row_number() OVER (
         PARTITION BY into_id, journey_id, taken ORDER BY queued_ms, id
-    ) ELSE queued_ms END AS ms
+    ) ELSE queued_ms END AS ms, CASE WHEN holds_entrance AND nth_holder = 1 AND NOT EXISTS (
+        SELECT FROM journeys_enrollmentjob holder
+        WHERE holder.customer_id = into_id AND holder.journey_id = compared.journey_id
+          AND holder.entrance = compared.entrance AND holder.holds_entrance
+    ) THEN true END AS holds
     FROM compared
 )
 UPDATE journeys_enrollmentjob job
-SET customer_id = moved.into_id, queued_ms = moved.ms, queued_as = coalesce(
+SET customer_id = moved.into_id, queued_ms = moved.ms, holds_entrance = moved.holds, queued_as = coalesce(
     job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms
 )
 FROM moved WHERE job.id = ANY(ARRAY[moved.id])
@@ -100,7 +113,7 @@ FROM moved WHERE job.id = ANY(ARRAY[moved.id])
 
 def move_jobs(merged: Sequence[tuple[str, str]]) -> MovedJobs:
     """Moves the jobs of each first customer to the second, who is locked; the first one is locked, too, or gone."""
-    ended = _CANCEL.rows(merged=merged, twice=_QUEUED_TWICE, excluded=_EXCLUDED)
+    ended = _CANCEL.rows(merged=merged, twice=_QUEUED_TWICE, entrance=_ENTRANCE, excluded=_EXCLUDED)
     if ended:
         write_counts(Counter((*whose, NO_REVISION, "entry", "cancelled", "") for whose in ended))
         transaction.on_commit(lambda: metric_counters.count(DECISIONS, "cancelled", by=len(ended)), robust=True)

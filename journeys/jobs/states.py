@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from engage.database.object_ids import ObjectId
 from engage.database.sql import Fragment, Statement, Template
 from engage.errors import Refusal
-from engage.json.fields import Spelled
+from engage.json.fields import LEFT_OUT, Spelled
 from journeys.job_ids import JobIdParts, job_id, parse_job_id
 from journeys.models.choices import JobDetails, JobResult, JobStatus
 
@@ -47,6 +47,9 @@ class JobState:
     reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
     details: JobDetails
     enrollment_id: Annotated[ObjectId | None, "The enrollment's id; null if there is none."]
+    entrance_id: Annotated[str | None, "The `entranceId` that the job is for; omitted if there is none.", LEFT_OUT] = (
+        None
+    )
     queued_at: datetime
     decided_at: Annotated[
         datetime | None, "When the job was decided, failed or was cancelled; null while it is queued."
@@ -56,7 +59,8 @@ class JobState:
 # One statement, so one moment: a job that is queued has no enrollment. Laterals with a limit
 # (docs/sql.md): each row is looked up by its key, whatever the planner expects.
 _READ = Statement("""
-SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_ms, job.queued_as, customer.external_id,
+SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_ms, job.queued_as,
+       job.entrance AS entrance_id, customer.external_id,
        job.status, nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, enrollment.id AS enrollment_id,
        trigger.queued_at, job.decided_at

@@ -152,6 +152,7 @@ class EnrollmentJob(models.Model):
         CONDITIONS_NOT_MET = Verdict.CONDITIONS_NOT_MET.value
         JOURNEY_INACTIVE = Verdict.JOURNEY_INACTIVE.value
         CUSTOMER_DELETED = Verdict.CUSTOMER_DELETED.value
+        DUPLICATE_ENTRANCE = Verdict.DUPLICATE_ENTRANCE.value
         FAILED = "failed"
         CANCELLED = "cancelled"
 
@@ -193,10 +194,18 @@ class EnrollmentJob(models.Model):
             models.UniqueConstraint(fields=["trigger", "ordinal"], name="job_in_trigger"),
             # The target of an enrollment's foreign key. Serves the admin's list of one workspace, newest first.
             unique_in_workspace("job_in_workspace"),
+            # Who has an entrance. It names no column that a decision of another job writes.
+            models.UniqueConstraint(
+                fields=["customer", "journey", "entrance"],
+                condition=Q(holds_entrance=True),
+                name="job_entrance",
+            ),
         ]
         indexes: ClassVar = [
             # Serves looking up the job of a customer who was merged.
             models.Index(fields=["queued_as"], condition=Q(queued_as__isnull=False), name="job_queued_as"),
+            # Serves exiting an entrance: all jobs that have it.
+            models.Index(fields=["journey", "entrance"], condition=Q(entrance__isnull=False), name="job_by_entrance"),
         ]
 
     def __str__(self) -> str:
@@ -217,8 +226,17 @@ class EnrollmentJob(models.Model):
     @staticmethod
     def id_was_taken(error: IntegrityError) -> bool:
         """Whether a job was refused because another has the same customer, journey and millisecond."""
-        cause = error.__cause__
-        return isinstance(cause, UniqueViolation) and cause.diag.constraint_name == "job_id"
+        return _refused_by(error) == "job_id"
+
+    @staticmethod
+    def entrance_was_taken(error: IntegrityError) -> bool:
+        """Whether a job was refused because another has just come to hold its entrance."""
+        return _refused_by(error) == "job_entrance"
+
+
+def _refused_by(error: IntegrityError) -> str | None:
+    cause = error.__cause__
+    return cause.diag.constraint_name if isinstance(cause, UniqueViolation) else None
 
 
 CHUNK_SIZE = 500  # jobs that are decided together: the most that a chunk has
@@ -256,7 +274,9 @@ class Chunk(models.Model):
             WorkspaceForeignKey(name="chunk_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"),
         ]
         # Serves a worker's claim, workspace by workspace, and the sweeper's search for what has waited too long.
-        indexes: ClassVar = [models.Index(fields=["lane", "workspace", "turn_at"], name="chunk_in_turn")]
+        indexes: ClassVar = [
+            models.Index(fields=["lane", "workspace", "turn_at"], name="chunk_in_turn"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.trigger_id} [{self.start}, {self.stop})"

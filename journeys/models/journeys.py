@@ -50,6 +50,11 @@ class Journey(models.Model):
     allow_reenrollment = models.BooleanField(
         default=False, help_text="With one entry per customer: may one who completed the journey enter again?"
     )
+    concurrent_entrances = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="May a customer be inside once for each entrance? The two rules before then count for each apart.",
+    )
     entry_conditions = models.JSONField(null=True, blank=True)
     event_where = models.JSONField(
         null=True, blank=True, help_text="Of the events of that name, those that meet this condition; empty: all."

@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Func, Q
+from django.db.models import F, Func, Q, Value
+from django.db.models.functions import Coalesce
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.models import Customer, Event
@@ -71,6 +72,8 @@ class Enrollment(models.Model):
         db_default=False,
         help_text="Whether it entered with many others, by a large call or many events; a crowd lets others go first.",
     )
+    # For which of the customer's entrances it counts, where the journey had them count apart when it began.
+    entrance = models.CharField(max_length=128, null=True, editable=False)  # noqa: DJ001 (absent is not "")
     entered_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 
@@ -79,7 +82,8 @@ class Enrollment(models.Model):
             unique_in_workspace("enrollment_in_workspace"),
             # Serves the entry rules: is the customer inside?
             models.UniqueConstraint(
-                fields=["customer", "journey"], condition=Q(state="active"), name="enrollment_one_active"
+                F("customer"), F("journey"), Coalesce(F("entrance"), Value("")),
+                condition=Q(state="active"), name="enrollment_one_inside",
             ),
             models.CheckConstraint(condition=Q(due_at__isnull=True) | Q(state="active"), name="enrollment_due_inside"),
             WorkspaceForeignKey(

@@ -10,6 +10,7 @@ NAMES: Names = {
     "event": {"name": None, "properties": None, "messageId": None, "deliveryId": None, "verified": None},
     "journey": {"id": None, "name": None},
     "enrollment": {"id": None},
+    "entrance": {"id": None},
     "now": {},
     "vars": None,
 }

@@ -25,6 +25,7 @@ READERS: Mapping[str, Callable[[Part], object]] = {
     "active": Part.flag,
     "max_entries_per_customer": lambda part: None if part.is_null else part.integer(),
     "allow_reenrollment": Part.flag,
+    "concurrent_entrances": Part.flag,
     "entry_conditions": lambda part: part.value,
     "steps": read_steps,
     "exit_on": lambda part: part.value,

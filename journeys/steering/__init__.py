@@ -7,6 +7,7 @@
    so that nobody else waits behind it, and nothing looks for it while no journey is held.
 3. releasing.py: what was suspended becomes due again, some at a time, at a pace if that was asked for.
 4. aborting.py: a journey is closed, and all who are inside leave. cancelling.py: a call is taken back.
+   entrances.py: whoever has an entrance leaves.
 5. guards.py: a journey is held because too many of its webhooks fail. hosts.py: hosts are held, and have rates.
 6. going_on.py: whatever a process left unfinished that died.
 """

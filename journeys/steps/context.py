@@ -65,7 +65,8 @@ class StepContext:
     `now` is aware and in UTC. `event` is what last started or moved the enrollment. `chain` counts the events by which
     journeys led here; it is 0 for an API call. `early` is for the wait that begins next: the event that ends it as it
     begins. The wait takes it for `event`. `waits_until` is when the wait for a condition that has begun gives up.
-    `kept` is what steps kept of their latest answers, by their ids.
+    `kept` is what steps kept of their latest answers, by their ids. `entrance` is the caller's id of this
+    entry.
     """
 
     journey_id: str
@@ -78,18 +79,22 @@ class StepContext:
     now: datetime
     early: EarlyEvent | None = None
     waits_until: datetime | None = None
+    entrance: str | None = None
     surroundings: Surroundings = NOTHING
     kept: Mapping[str, Any] = field(default_factory=dict)
 
     def facts(self) -> Facts:
         """What conditions may refer to."""
         if self.event is None:
-            return Facts(customer=self.customer, now=self.now, payload=self.payload, kept=self.kept)
+            return Facts(
+                customer=self.customer, now=self.now, payload=self.payload, kept=self.kept, entrance=self.entrance
+            )
         return Facts(
             customer=self.customer,
             now=self.now,
             payload=self.payload,
             kept=self.kept,
+            entrance=self.entrance,
             event_name=self.event.name,
             event_properties=self.event.properties,
             event_message=self.event.message,
@@ -108,6 +113,7 @@ class StepContext:
             "event": {} if event is None else _of_event(event),
             "journey": {"id": self.journey_id, "name": self.journey_name},
             "enrollment": {"id": self.enrollment_id},
+            "entrance": {} if self.entrance is None else {"id": self.entrance},
             "now": _written(self.now),
             "vars": self.surroundings.variables,
             "steps": self.kept,

@@ -69,6 +69,7 @@ class Position:
             now=self.now,
             early=early,
             waits_until=row["watches_until"],
+            entrance=row["entrance"],
             surroundings=surroundings,
             kept=self.kept,
         )
@@ -126,7 +127,7 @@ SELECT enrollment.id, enrollment.workspace_id, enrollment.journey_id, journey.na
        CASE WHEN journey.per_minute IS NOT NULL THEN journey.resumed_at END AS paced,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
        enrollment.awaits_event, enrollment.watches_until, enrollment.chain, enrollment.steps_begun, enrollment.error,
-       job.trigger_id, job.payload AS own_payload,
+       job.trigger_id, job.payload AS own_payload, job.entrance,
        customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
        customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
        event.message_id AS event_message, event.verified AS event_verified, event.serial AS event_serial,

@@ -33,6 +33,7 @@ class ReportedEvent:
     name: str
     properties: Mapping[str, Any]
     occurred_at: datetime | None
+    entrance: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,4 +108,5 @@ def new_event(
         source=Event.Source.BRIDGE_ACTION if from_bridge else Event.Source.API,
         occurred_at=event.occurred_at,
         verified=not from_bridge,
+        entrance=event.entrance,
     )

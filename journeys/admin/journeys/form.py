@@ -20,6 +20,7 @@ _JOURNEY_FIELDS = (
     "active",
     "max_entries_per_customer",
     "allow_reenrollment",
+    "concurrent_entrances",
     "entry_conditions",
     "guards",
 )

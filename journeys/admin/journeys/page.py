@@ -70,7 +70,16 @@ class JourneyAdmin(SendPages):
                 )
             },
         ),
-        ("Entry rules", {"fields": (("max_entries_per_customer", "allow_reenrollment"), "entry_conditions")}),
+        (
+            "Entry rules",
+            {
+                "fields": (
+                    ("max_entries_per_customer", "allow_reenrollment"),
+                    "concurrent_entrances",
+                    "entry_conditions",
+                )
+            },
+        ),
         ("Steps and exits", {"fields": ("steps", "exit_on", "guards")}),
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"), "archived_at")}),
     )

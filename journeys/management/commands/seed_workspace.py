@@ -51,6 +51,7 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
                                 "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}}],
     "journeys":  [{"key": "welcome", "name": "Welcome", "trigger": "api", "active": true,
                    "maxEntriesPerCustomer": null, "allowReenrollment": false, "entryConditions": null,
+                   "concurrentEntrances": false,
                    "steps": [{"id": "wait", "type": "delay", "for": "P1D"}]},
                   {"key": "thanks", "name": "Thanks", "trigger": "event", "eventName": "bought",
                    "where": {"field": "event.properties.price", "op": "gt", "value": 10},

@@ -1,0 +1,102 @@
+"""An entrance is exited: of whoever has it, what is queued is cancelled, and who is inside leaves. Exactly.
+
+Whoever decides jobs or walks holds the customers' rows. So a transaction that holds them comes between: a job is
+cancelled and enrolls nobody, or it has enrolled and its enrollment ends before the next step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from django.db import transaction
+
+from customers.models import Customer
+from engage.database.object_ids import ObjectId
+from engage.database.sql import Statement
+from engage.database.statement_limit import longer_statements
+from engage.redis.metric_counters import DECISIONS, metric_counters
+from journeys.counts.counting import count_entries
+from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
+from journeys.jobs.forgetting import forget_payloads_of_erased
+from journeys.jobs.merged import follow_merged
+from journeys.models import EnrollmentJob, Journey
+
+EXITED = "The entrance was exited by a call."
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExitedEntrance:
+    """What became of an entrance."""
+
+    journey_id: Annotated[ObjectId, "The journey's id."]
+    entrance_id: Annotated[str, "The entrance's id."]
+    cancelled: Annotated[int, "How many queued jobs the call has cancelled."]
+    exited: Annotated[int, "How many enrollments the call has ended."]
+
+
+# A job that is queued, or whose enrollment is active; laterals with a limit (docs/sql.md).
+_OPEN = Statement("""
+SELECT job.customer_id, array_agg(job.id) FROM (
+    SELECT id, customer_id, status FROM journeys_enrollmentjob
+    WHERE journey_id = {journey_id} AND entrance = {entrance} AND coalesce(customer_id = {customer_id}::text, true)
+    OFFSET 0
+) AS job
+LEFT JOIN LATERAL (
+    SELECT state FROM journeys_enrollment known WHERE known.job_id = job.id LIMIT 1
+) AS enrollment ON true
+WHERE job.status = 'queued' OR enrollment.state = 'active'
+GROUP BY job.customer_id ORDER BY job.customer_id LIMIT {most}
+""")
+_CANCEL = Statement("""
+UPDATE journeys_enrollmentjob SET status = 'cancelled', result = 'cancelled', reason = {reason}, decided_at = now()
+WHERE id = ANY({job_ids}::bigint[]) AND status = 'queued'
+RETURNING trigger_id
+""")
+_INSIDE = Statement("""
+SELECT enrollment.id FROM unnest({job_ids}::bigint[]) AS asked (id)
+CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.job_id = asked.id LIMIT 1) AS enrollment
+WHERE enrollment.state = 'active'
+""")
+
+
+def exit_entrance(journey: Journey, *, entrance: str, customer_id: str | None) -> ExitedEntrance:
+    """Exits the entrance of all customers who have it, or of one. What is queued later is not affected."""
+    cancelled = exited = 0
+    with longer_statements():
+        while found := _open(journey, entrance, customer_id):
+            with transaction.atomic():
+                numbers = _exit(journey, found)
+            cancelled, exited = cancelled + numbers[0], exited + numbers[1]
+    if cancelled:
+        metric_counters.count(DECISIONS, EnrollmentJob.Result.CANCELLED.value, by=cancelled)
+    return ExitedEntrance(journey_id=journey.id, entrance_id=entrance, cancelled=cancelled, exited=exited)
+
+
+def _open(journey: Journey, entrance: str, customer_id: str | None) -> dict[str, list[int]]:
+    """Jobs by their customers, of some of those who are not done with it."""
+    asked = {"journey_id": journey.id, "entrance": entrance, "customer_id": customer_id, "most": _AT_ONCE}
+    return dict(_OPEN.rows(**asked))
+
+
+def _exit(journey: Journey, found: dict[str, list[int]]) -> tuple[int, int]:
+    """How many jobs were cancelled, and how many enrollments exited, of these customers; they are locked here.
+
+    Those who were merged meanwhile are left: their jobs are whom they lead to, and found again.
+    """
+    there = Customer.objects.select_for_update(no_key=True).filter(id__in=found).order_by("id")
+    held = set(there.values_list("id", flat=True))
+    gone = found.keys() - held
+    merged = follow_merged(gone, wait=not held) if gone else frozenset[str]()
+    job_ids = [job_id for whose, job_ids in found.items() if whose not in merged for job_id in job_ids]
+    triggers = _CANCEL.column(job_ids=job_ids, reason=EXITED)
+    if triggers:
+        result = EnrollmentJob.Result.CANCELLED.value
+        count_entries(workspace_id=journey.workspace_id, journey_id=journey.id, result=result, number=len(triggers))
+        forget_payloads_of_erased(set(triggers))
+    return len(triggers), len(_exit_all(job_ids))
+
+
+def _exit_all(job_ids: Sequence[int]) -> set[str]:
+    inside = _INSIDE.column(job_ids=job_ids)
+    return exit_enrollments(EnrollmentExit(enrollment_id=one, reason=EXITED) for one in inside)
