@@ -69,6 +69,9 @@ class JourneyBody:
         Any, "How many times one customer may enter; 1 where it is left out.", Keywords(type="integer", minimum=1)
     ] = None
     allow_reenrollment: Annotated[Any, "Whether one who completed the journey may enter again; false.", _FLAG] = None
+    concurrent_entrances: Annotated[
+        Any, "Whether a customer may be inside once for each `entranceId`, and each counts apart; false.", _FLAG
+    ] = None
     entry_conditions: Annotated[Any, "The condition that customers must meet to enter.", _OBJECT] = None
     steps: Annotated[Any, "The steps; none by default.", _OBJECTS] = None
     exit_on: Annotated[Any, "What ends an enrollment, wherever it is; nothing by default.", _OBJECTS] = None
@@ -185,6 +188,7 @@ _JOURNEY: dict[str, Any] = {
     "trigger": "api",
     "maxEntriesPerCustomer": None,
     "allowReenrollment": False,
+    "concurrentEntrances": False,
     "entryConditions": None,
     "steps": [_WAIT],
     "exitOn": [],

@@ -62,6 +62,7 @@ def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme:
         "active": True,
         "max_entries_per_customer": None,
         "allow_reenrollment": False,
+        "concurrent_entrances": False,
         "entry_conditions": None,
         "event_where": None,
         "event_from_bridge": True,
