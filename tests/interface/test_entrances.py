@@ -229,15 +229,45 @@ def test_exiting_an_entrance_cancels_what_is_queued_and_exits_who_is_inside(
 # Races --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["one", "recipients", "many"])
+@pytest.mark.parametrize(("form", "concurrent"), [("one", True), ("one", False), ("recipients", True), ("many", True)])
 def test_of_32_equal_entrances_at_once_one_enters(
-    transactional_db: None, server: ServerClient, waiting: Journey, form: str
+    transactional_db: None, server: ServerClient, waiting: Journey, form: str, *, concurrent: bool
 ) -> None:
+    Journey.objects.update(concurrent_entrances=concurrent)
     answers = all_at_once([partial(trigger, server, waiting, FORMS[form])] * 32)
     assert sum(data(answer)["duplicates"] == [] for answer in answers) == 1
     all_at_once([serve_until_empty] * 3)
     assert Counter(results()) == {"enrolled": 1, "duplicate_entrance": 31}
     assert (Enrollment.objects.count(), holders()) == (1, ["order-17"])
+
+
+def test_while_the_first_jobs_fail_there_is_never_more_than_one_who_enters(
+    transactional_db: None, server: ServerClient, waiting: Journey
+) -> None:
+    def fail() -> None:
+        queued = EnrollmentJob.objects.filter(status="queued", holds_entrance=True)
+        queued.update(status="failed", result="failed")
+
+    calls: list[Callable[[], Any]] = [partial(trigger, server, waiting, FORMS["one"])] * 8
+    for _ in range(3):
+        all_at_once([*calls, fail, serve_until_empty, fail])
+    enter(server, waiting, "order-17")
+    serve_until_empty()
+    counted = Counter(results())
+    assert (counted["enrolled"], counted.total()) == (1, 25)
+    assert counted.keys() <= {"enrolled", "duplicate_entrance", "failed"}
+    assert (Enrollment.objects.count(), holders()) == (1, ["order-17"])
+
+
+def test_with_the_flag_off_one_of_32_different_ones_at_once_enters(
+    transactional_db: None, server: ServerClient, acme: Workspace
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[WAIT])
+    names = [f"order-{n}" for n in range(32)]
+    all_at_once([partial(trigger, server, journey, {"external_id": "ada", "entranceId": name}) for name in names])
+    all_at_once([serve_until_empty] * 2)
+    assert Counter(results()) == {"enrolled": 1, "already_enrolled": 31}
+    assert len(holders()) == 1
 
 
 def test_of_32_different_ones_at_once_all_enter_and_exits_between_are_exact(
@@ -258,11 +288,14 @@ def test_of_32_different_ones_at_once_all_enter_and_exits_between_are_exact(
 # Merges -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("known", [False, True])
 def test_of_two_people_with_one_entrance_the_one_who_stays_keeps_it(
-    server: ServerClient, acme: Workspace, waiting: Journey, cast: Cast
+    server: ServerClient, acme: Workspace, waiting: Journey, cast: Cast, *, known: bool
 ) -> None:
     passing = JourneyFactory.create(workspace=acme)
-    former = CustomerFactory.create(workspace=acme, external_id=None, user_id="page-1")
+    former = CustomerFactory.create(
+        workspace=acme, external_id="page-1" if known else None, user_id=None if known else "page-1"
+    )
     both = [{"customerId": former.id}, {"external_id": "ada"}]
     for journey, entrance in ((waiting, "inside"), (passing, "completed")):
         for one in both:
@@ -271,7 +304,8 @@ def test_of_two_people_with_one_entrance_the_one_who_stays_keeps_it(
     let_workers_walk()
     for one in both:
         data(trigger(server, waiting, {**one, "entranceId": "queued"}))
-    merge = {"anonymous": {"userId": "page-1"}, "into": {"external_id": "ada"}}
+    merge: dict[str, Any] = {"customer": {"external_id": "page-1"}} if known else {"anonymous": {"userId": "page-1"}}
+    merge["into"] = {"external_id": "ada"}
     assert server.post(customers_path(acme, "merge"), merge).status_code == 200
     ada = Enrollment.objects.filter(customer_id=cast["ada"].id)
     assert Counter(ada.values_list("journey_id", "job__entrance", "state")) == {

@@ -99,7 +99,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         (None, {"fields": ("id", "state", "exit_reason")}),
         (
             None,
-            {"fields": ("journey", "revision", "customer", "job", "workspace")},
+            {"fields": ("journey", "revision", "customer", "job", "entrance", "workspace")},
         ),
         (
             None,
