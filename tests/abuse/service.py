@@ -47,6 +47,7 @@ class Service:
             "enrollmentId": Enrollment.objects.get().id,
             "key": "sale",
             "connectionId": mail.id,
+            "entranceId": "order-1042",
         }
         self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(self.ids)}
 

@@ -29,6 +29,7 @@ from engage_client.api.journeys import (
     cancel_job,
     cancel_trigger,
     exit_enrollment,
+    exit_journey_entrance,
     get_enrollment,
     get_job,
     get_trigger,
@@ -62,6 +63,8 @@ from engage_client.models import (
     EventItem,
     EventsAnswer,
     EventsRequest,
+    ExitedEntranceAnswer,
+    ExitEntranceRequest,
     ExitRequest,
     Failure,
     FeedPageAnswer,
@@ -297,6 +300,10 @@ taken = done(
     cancel_trigger.sync_detailed(WORKSPACE, job.trigger_id, client=api, body=back, dry_run=True), CancelledTriggerAnswer
 ).data
 assert taken.cancelled + taken.already_decided == taken.customers
+hers = ExitEntranceRequest(external_id="ada")
+of_order = exit_journey_entrance.sync_detailed(WORKSPACE, JOURNEY, "order-17", client=api, body=hers)
+gone = done(of_order, ExitedEntranceAnswer).data
+assert (gone.entrance_id, gone.cancelled, gone.exited) == ("order-17", 0, 0)
 
 # Refusals ------------------------------------------------------------------------------------------------------------
 

@@ -234,6 +234,10 @@ const taken = await done(
   200,
 );
 check(taken.data.cancelled + taken.data.alreadyDecided === taken.data.customers, JSON.stringify(taken));
+const OF_ENTRANCE = "/api/v1/journeys/{workspaceId}/{journeyId}/entrances/{entranceId}/exit";
+const ofOrder = { path: { ...steered.path, entranceId: "order-17" } };
+const gone = await done(api.POST(OF_ENTRANCE, { params: ofOrder, body: { external_id: "ada" } }), 200);
+check(gone.data.entranceId === "order-17" && gone.data.exited === 0, JSON.stringify(gone));
 
 // Refusals ------------------------------------------------------------------------------------------------------------
 

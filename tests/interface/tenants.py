@@ -83,7 +83,7 @@ def body_of(call: Call) -> Any:
 
 def path_of(call: Call, ids: Mapping[str, str]) -> str:
     query = "?external_id=ada" if call.operation_id == "findCustomer" else ""
-    return f"/api/v1/{call.path.format(key='sale', **ids)}{query}"
+    return f"/api/v1/{call.path.format(key='sale', entranceId='order-1042', **ids)}{query}"
 
 
 def everything_of(workspace: Workspace) -> dict[str, Any]:

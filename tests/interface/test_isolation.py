@@ -109,6 +109,7 @@ NAMED: dict[str, list[tuple[str, Any]]] = {
         ("POST customers/{workspaceId}/events", {"customerId": "*", "eventName": "seen"}),
         ("POST customers/{workspaceId}/events", {"events": [{"customerId": "*", "eventName": "seen"}]}),
         ("POST journeys/{workspaceId}/{journeyId}/trigger", {"customerId": "*"}),
+        ("POST journeys/{workspaceId}/{journeyId}/entrances/order-1042/exit", {"customerId": "*"}),
     ],
     "external_id": [
         ("GET customers/{workspaceId}?external_id=*", None),
@@ -117,6 +118,7 @@ NAMED: dict[str, list[tuple[str, Any]]] = {
         ("POST customers/{workspaceId}/segments/{segmentId}/members", {"add": ["*"]}),
         ("POST customers/{workspaceId}/segments/{segmentId}/members", {"remove": ["*"]}),
         ("POST journeys/{workspaceId}/{journeyId}/trigger", {"external_id": "*"}),
+        ("POST journeys/{workspaceId}/{journeyId}/entrances/order-1042/exit", {"external_id": "*"}),
     ],
     "email": [
         ("GET customers/{workspaceId}?email=*", None),
