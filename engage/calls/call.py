@@ -40,6 +40,7 @@ class PathId:
     `missing` makes the refusal if nothing has the id. `find` finds what has it, which the call's function then takes as
     `finds` in place of the id. `journey_of` finds the id of the journey that it leads to (None: to none), for keys that
     are limited to certain journeys. `id_of_key` finds the id of what has this key, where a key may stand for the id.
+    One that callers choose `may_hold_slashes`.
     """
 
     name: str
@@ -50,6 +51,7 @@ class PathId:
     find: Callable[..., Any] | None = None
     finds: str = ""
     id_of_key: Callable[..., str | None] | None = None
+    may_hold_slashes: bool = False
 
     @property
     def keyword(self) -> str:

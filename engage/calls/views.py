@@ -1,6 +1,6 @@
 """Makes views of calls: one for each path, with a method for each call there."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, wraps
 from itertools import groupby
 from types import NoneType
@@ -52,13 +52,17 @@ def _begin(call: Call) -> str:
 
 
 def _urlpattern(calls: Sequence[Call], *, below: str = "", without: str = "") -> URLPattern:
-    return path(below + _route(calls[0].path.removeprefix(without)), _view(calls))
+    with_slashes = {one.name for one in calls[0].ids if one.may_hold_slashes}
+    return path(below + _route(calls[0].path.removeprefix(without), with_slashes), _view(calls))
 
 
-def _route(documented: str) -> str:
+def _route(documented: str, with_slashes: Collection[str]) -> str:
     """`customers/{workspaceId}` as Django writes it: `customers/<str:workspace_id>`."""
     parts = documented.replace("{", "}").split("}")
-    return "".join(f"<str:{snake_case(part)}>" if place % 2 else part for place, part in enumerate(parts))
+    return "".join(
+        f"<{'path' if part in with_slashes else 'str'}:{snake_case(part)}>" if place % 2 else part
+        for place, part in enumerate(parts)
+    )
 
 
 class _Endpoint:

@@ -17,6 +17,7 @@ _ENTRANCE_ID = PathId(
     name="entranceId",
     description="The `entranceId` that the calls named, percent-encoded.",
     example="order-1042",
+    may_hold_slashes=True,
 )
 
 

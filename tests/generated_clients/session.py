@@ -301,9 +301,9 @@ taken = done(
 ).data
 assert taken.cancelled + taken.already_decided == taken.customers
 hers = ExitEntranceRequest(external_id="ada")
-of_order = exit_journey_entrance.sync_detailed(WORKSPACE, JOURNEY, "order-17", client=api, body=hers)
+of_order = exit_journey_entrance.sync_detailed(WORKSPACE, JOURNEY, "order/17", client=api, body=hers)
 gone = done(of_order, ExitedEntranceAnswer).data
-assert (gone.entrance_id, gone.cancelled, gone.exited) == ("order-17", 0, 0)
+assert (gone.entrance_id, gone.cancelled, gone.exited) == ("order/17", 0, 0)
 
 # Refusals ------------------------------------------------------------------------------------------------------------
 

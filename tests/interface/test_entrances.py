@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.db import IntegrityError
@@ -188,6 +189,14 @@ def test_entrance_id_is_read_by_steps_and_conditions(server: ServerClient, acme:
     enter(server, JourneyFactory.create(workspace=acme, steps=steps), "order-17", payload={"order": "order-17"})
     let_workers_walk()
     assert Customer.objects.get(id=cast["ada"].id).attributes == {"said": "order-17", "kept": "order-17"}
+
+
+def test_an_entrance_id_may_be_any_text(server: ServerClient, waiting: Journey) -> None:
+    for entrance in ("2026/17", "a b?c#d%", "Bücher ☂"):
+        enter(server, waiting, entrance)
+        assert data(exit_of(server, waiting, quote(entrance, safe="")), status=200) == {
+            "journeyId": waiting.id, "entranceId": entrance, "cancelled": 1, "exited": 0
+        }  # fmt: skip
 
 
 def test_an_entrance_id_has_at_most_128_characters(server: ServerClient, journey: Journey) -> None:

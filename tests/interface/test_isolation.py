@@ -217,7 +217,10 @@ def _calls(patterns: list[Any], prefix: str = "") -> set[tuple[str, str]]:
             case URLPattern() if route.startswith("api/v1/"):
                 view = getattr(pattern.callback, "view_class", None)
                 methods = [name for name in getattr(view, "http_method_names", ()) if hasattr(view, name)]
-                found |= {(method.upper(), route.replace("<str:", "{").replace(">", "}")) for method in methods}
+                found |= {
+                    (method.upper(), route.replace("<str:", "{").replace("<path:", "{").replace(">", "}"))
+                    for method in methods
+                }
     return found
 
 

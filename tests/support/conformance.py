@@ -72,7 +72,7 @@ def template_of(path: str) -> str | None:
         return None
     if not route.startswith("api/v1/"):
         return None
-    return "/" + re.sub(r"<str:(\w+)>", lambda found: "{" + _camel_case(found[1]) + "}", route)
+    return "/" + re.sub(r"<(?:str|path):(\w+)>", lambda found: "{" + _camel_case(found[1]) + "}", route)
 
 
 def violation(value: Any, schema: str, *, strict: bool = True) -> str:
