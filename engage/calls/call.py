@@ -180,7 +180,12 @@ class Call:
     @property
     def missing(self) -> Callable[[str], Refusal] | None:
         """Makes the refusal for what the path names."""
-        return self.ids[-1].missing if self.ids else None
+        return self.names.missing if self.names else None
+
+    @property
+    def names(self) -> PathId | None:
+        """The id of what the path names: the last one that something has or has not."""
+        return next((one for one in reversed(self.ids) if one.missing), None)
 
     @property
     def answers(self) -> Mapping[int, str]:

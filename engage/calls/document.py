@@ -134,8 +134,8 @@ def _examples(call: Call, status: int) -> Iterator[OpenApiExample]:
 def _refusals(call: Call) -> Iterator[Refusal]:
     if call.signature.query:
         yield from parameter_refusals(call.signature.query)
-    if call.missing:
-        yield call.missing(call.ids[-1].example)
+    if call.names and call.names.missing:
+        yield call.names.missing(call.names.example)
     elif call.is_of_workspace:
         yield WorkspaceNotFound()
     yield from call.refuses

@@ -139,8 +139,8 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
         signature = call.signature
         body = read(signature.body, request.data) if signature.body else None
         query = _query(signature.query, request) if signature.query else None
-        if call.missing and not view.is_own(view.ids["workspace_id"]):
-            raise call.missing(view.ids[call.ids[-1].keyword]).because(FOREIGN_WORKSPACE)
+        if call.names and call.names.missing and not view.is_own(view.ids["workspace_id"]):
+            raise call.names.missing(view.ids[call.names.keyword]).because(FOREIGN_WORKSPACE)
         asked = view.asked(body=body, query=query, request=request)
         return answered(call, call.function(asked, **call.found(asked.workspace_id, view.ids)), query)
 

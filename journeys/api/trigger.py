@@ -508,6 +508,7 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
             exclude_external_ids=body.excluded,
             payload=body.payload,
             now=timezone.now(),
+            entrance=body.entrance_id,
         )
         return _done(DryRunData.of(run, listed=True), DRY_RUN_MESSAGE)
     if body.recipients:
@@ -522,7 +523,13 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
         minimal = _prefers_minimal(asked.request)
         data = replace(DryRunData.of(run, listed=not minimal), refused=with_those_named_twice(refused, twice))
         return replace(_done(data, DRY_RUN_MESSAGE), headers=_MINIMAL if minimal else {})
-    run = dry_run_many(workspace_id=workspace_id, journey_id=journey_id, audience=body.audience, payload=body.payload)
+    run = dry_run_many(
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        audience=body.audience,
+        payload=body.payload,
+        entrance=body.entrance_id,
+    )
     if _prefers_minimal(asked.request):
         return replace(_done(DryRunData.of(run, listed=False), DRY_RUN_MESSAGE), headers=_MINIMAL)
     return long_answer(DryRunData.pieces(run))

@@ -64,6 +64,7 @@ def dry_run_one(
     exclude_external_ids: Sequence[str],
     payload: Mapping[str, Any],
     now: datetime,
+    entrance: str | None = None,
 ) -> DryRun:
     """What `trigger_one` would do, with the customer's path from `now` on, even if they would not enter.
 
@@ -77,12 +78,14 @@ def dry_run_one(
     return DryRun(
         journey_id=journey.id,
         left_out=LeftOut(),
-        pages=iter([try_customers(journey=journey, customers=[named], payload=payload)]),
-        rehearsal=rehearse_journey(journey=journey, customer=customer, payload=payload, now=now),
+        pages=iter([try_customers(journey=journey, customers=[named], payload=payload, entrance=entrance)]),
+        rehearsal=rehearse_journey(journey=journey, customer=customer, payload=payload, now=now, entrance=entrance),
     )
 
 
-def dry_run_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> DryRun:
+def dry_run_many(
+    *, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any], entrance: str | None = None
+) -> DryRun:
     """What `trigger_many` would do. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
     journey = _journey(workspace_id, journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
@@ -92,7 +95,7 @@ def dry_run_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     return DryRun(
         journey_id=journey.id,
         left_out=missing,
-        pages=(try_customers(journey=journey, customers=page, payload=payload) for page in pages),
+        pages=(try_customers(journey=journey, customers=page, payload=payload, entrance=entrance) for page in pages),
     )
 
 
@@ -124,7 +127,12 @@ def dry_run_recipients(
 
 
 def try_customers(
-    *, journey: Journey, customers: Sequence[NamedCustomer], payload: Mapping[str, Any], event_name: str | None = None
+    *,
+    journey: Journey,
+    customers: Sequence[NamedCustomer],
+    payload: Mapping[str, Any],
+    event_name: str | None = None,
+    entrance: str | None = None,
 ) -> list[Tried]:
     """What a worker would decide now if these customers, who exist and are listed once each, were queued."""
     jobs = supposed_jobs(
@@ -133,6 +141,7 @@ def try_customers(
         customer_ids=[customer.customer_id for customer in customers],
         payload=payload,
         event_name=event_name,
+        entrance=entrance,
     )
     return _tried(customers, jobs)
 
@@ -166,7 +175,13 @@ def try_entries(
 
 
 def rehearse_journey(
-    *, journey: Journey, customer: Customer, payload: Mapping[str, Any], now: datetime, event: Occurrence | None = None
+    *,
+    journey: Journey,
+    customer: Customer,
+    payload: Mapping[str, Any],
+    now: datetime,
+    event: Occurrence | None = None,
+    entrance: str | None = None,
 ) -> Rehearsal:
     """The customer's path through the journey's current steps, on a virtual clock that begins at `now`.
 
@@ -183,6 +198,7 @@ def rehearse_journey(
         event=event,
         chain=0,
         now=now,
+        entrance=entrance,
         surroundings=surroundings_for(journey.workspace_id, course),
     )
     return rehearse(course, context)

@@ -141,7 +141,8 @@ class _Entrances:
     def held_by_another(self, job: WaitingJob) -> str | None:
         key = key_of(job)
         holder = self._holders.get(key) if key else None
-        return None if holder is None or holder.id == job.id else holder.name
+        is_this_one = holder is not None and job.holds and holder.id == job.id  # ids of supposed jobs are no rows'
+        return None if holder is None or is_this_one else holder.name
 
     def note(self, job: WaitingJob, decision: Decision) -> None:
         key = key_of(job)

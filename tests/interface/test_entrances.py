@@ -84,6 +84,18 @@ def test_a_repeat_is_decided_with_the_first_job_s_id(
     assert holders() == ["order-17"]
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_dry_run_decides_by_the_entrance(server: ServerClient, journey: Journey, form: str) -> None:
+    Journey.objects.filter(id=journey.id).update(
+        allow_reenrollment=True, entry_conditions={"field": "entrance.id", "op": "exists"}
+    )
+    path = f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger?dryRun=true"
+    for expected in ("enrolled", "duplicate_entrance"):
+        assert data(server.post(path, FORMS[form]), status=200)["results"] == {expected: 1}
+        enter(server, journey, "order-17")
+        let_workers_decide()
+
+
 def test_an_entrance_is_held_by_what_is_queued_or_has_enrolled_and_by_nothing_else(
     server: ServerClient, journey: Journey
 ) -> None:
