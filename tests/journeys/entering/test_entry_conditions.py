@@ -43,7 +43,7 @@ def result_of_event(customer: Customer, conditions: dict[str, Any]) -> str:
         source=Event.Source.BRIDGE_ACTION,
         occurred_at=timezone.now(),
     )
-    queued, _ = queue_jobs(
+    queued, _, _ = queue_jobs(
         workspace_id=customer.workspace_id,
         journey_id=journey.id,
         selection=selection_of(customer),
