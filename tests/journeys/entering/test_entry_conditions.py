@@ -88,7 +88,7 @@ def test_the_event_may_be_asked_for_in_event_journeys_only(field: str) -> None:
         check_entry_conditions(conditions, trigger_type="api")
     assert refusal.value.message == (
         f"entryConditions.any[1].field is {field!r}, which is no field here; "
-        "a field is customer.<field>, api.payload.<key>."
+        "a field is customer.<field>, api.payload.<key>, entrance.id."
     )
 
 
