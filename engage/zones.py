@@ -8,9 +8,10 @@ _NO_PLACES = {"Factory", "localtime", "posixrules"}  # these depend on the machi
 
 def zone_of(name: str) -> ZoneInfo | None:
     """The time zone of this name; None if the machine knows none."""
-    return ZoneInfo(name) if name in _names() else None
+    return ZoneInfo(name) if name in zone_names() else None
 
 
 @cache
-def _names() -> frozenset[str]:
+def zone_names() -> frozenset[str]:
+    """All that the machine knows."""
     return frozenset(available_timezones() - _NO_PLACES)

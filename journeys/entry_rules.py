@@ -25,6 +25,7 @@ class Verdict(StrEnum):
     JOURNEY_INACTIVE = "journey_inactive"
     CUSTOMER_DELETED = "customer_deleted"
     DUPLICATE_ENTRANCE = "duplicate_entrance"
+    EXPIRED = "expired"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +71,13 @@ def decide(
     customer_exists: bool,
     conditions_hold: bool,
     entrance_held_by: str | None = None,
+    expired: bool = False,
 ) -> Decision:
     """The decision about one job. `entrance_held_by` is another job that has its entrance."""
     if not customer_exists:
         return Decision(Verdict.CUSTOMER_DELETED, "The customer was erased before the job was decided.")
+    if expired:
+        return Decision(Verdict.EXPIRED, "The job was not decided by the time that its call gave as expiresAt.")
     if not rules.journey_active:
         return Decision(Verdict.JOURNEY_INACTIVE, "The journey was switched off before the job was decided.")
     if entrance_held_by is not None:

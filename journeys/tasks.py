@@ -13,6 +13,7 @@ from journeys.counts.counting import fold as fold_counts
 from journeys.due import Due
 from journeys.entering.claims import due_chunks
 from journeys.entering.lanes import Served, serve_lane
+from journeys.entering.scheduled import come_due
 from journeys.in_app.expiring import expire
 from journeys.models import Chunk
 from journeys.steering.going_on import go_on
@@ -115,14 +116,14 @@ def _worker_stops() -> bool:
 
 @shared_task(name=wakeups.SWEEP)
 def sweep() -> None:
-    """Wakes workers for jobs that have waited too long: their message was lost, or no worker was there to receive it.
+    """Wakes workers for jobs that have come due, or waited too long: their message was lost, or nobody received it.
 
     Then it gives up webhooks that are too late, ends in-app messages that have expired, and goes on with resumptions
     and aborts that are not finished.
 
     Walkers and senders are woken by a tick every second anyway.
     """
-    late = due_chunks(most=_WAKEUPS, seconds=_LATE_SECONDS)
+    late = due_chunks(most=_WAKEUPS, seconds=0 if come_due() else _LATE_SECONDS)
     for lane, chunks in groupby(late, key=attrgetter("lane")):
         wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
     wakeups.wake(give_up_late())

@@ -134,6 +134,12 @@ class TriggerSent:
         Keywords(propertyNames={"type": "string", **known(EnrollmentJob.Result.values).schema}),
     ]
     queued_at: datetime
+    scheduled_for: Annotated[
+        datetime | None, "When the next of its jobs is due; omitted if none is scheduled for later.", LEFT_OUT
+    ] = None
+    expires_at: Annotated[
+        datetime | None, "The call's `expiresAt`: what is not decided by then is decided `expired`.", LEFT_OUT
+    ] = None
     api_key_id: Annotated[
         ObjectId | None, "The id of the API key that sent the call; null if an event was the trigger, or if unknown."
     ]

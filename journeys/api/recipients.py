@@ -13,7 +13,7 @@ from engage.json.reading import read
 from engage.json.storable import STORED_DEPTH, depth, describe
 from engage.schema.bodies import NOT_BLANK, at_least_one_of
 from engage.sizes import KIB
-from journeys.entering.trigger import Recipient
+from journeys.entering.trigger import Recipient, ScheduledFor
 
 _MOST_PAYLOAD_BYTES = 64 * KIB
 ENTRANCE = Text(longest=128, blank_is_absent=True)
@@ -109,6 +109,7 @@ class QueuedRecipientData:
     index: Annotated[int, "The recipient's place in `recipients`, from 0."]
     customer_id: Annotated[ObjectId, "The customer's id."]
     job_id: Annotated[str, "The id of the customer's job."]
+    scheduled_for: ScheduledFor = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,8 +52,10 @@ from journeys.api.recipients import (
     read_recipients,
     with_those_named_twice,
 )
+from journeys.api.schedules import ExpiresAtField, ScheduledForField
 from journeys.entering.dry_runs import Tried, dry_run_many, dry_run_one, dry_run_recipients
 from journeys.entering.recipients import QueuedRecipients, recipients_queued_before, trigger_recipients
+from journeys.entering.terms import Terms
 from journeys.entering.trigger import (
     DUPLICATES,
     DuplicateEntrance,
@@ -62,6 +64,7 @@ from journeys.entering.trigger import (
     QueuedMany,
     QueuedOne,
     Recipient,
+    ScheduledFor,
     queued_before,
     trigger_many,
     trigger_one,
@@ -123,6 +126,8 @@ class TriggerBody:
         Items(most=1000, of=RecipientPart),
     ] = None
     entrance_id: EntranceId = None
+    scheduled_for: ScheduledForField = None
+    expires_at: ExpiresAtField = None
     exclude_external_ids: Annotated[
         list[str],
         "The external ids of customers to leave out, however they were selected.",
@@ -148,6 +153,8 @@ class TriggerBody:
         ):
             told = f"recipients names the customers, and {other} does as well; send the one or the other, not both."
             yield Problem("recipients", told, is_sentence=True)
+        if self.scheduled_for and self.expires_at and self.expires_at <= self.scheduled_for.at:
+            yield Problem("expiresAt", "must be after scheduledFor.")
         if not self.recipient and not many:
             yield Problem("external_id", _NOBODY_NAMED, is_missing=True, is_sentence=True)
 
@@ -155,6 +162,10 @@ class TriggerBody:
     def recipient(self) -> Recipient | None:
         """The one customer; None if there are many."""
         return first_named(customer_id=self.customer_id, external_id=self.external_id, email=self.email)
+
+    @property
+    def terms(self) -> Terms:
+        return Terms(entrance=self.entrance_id, schedule=self.scheduled_for, expires_at=self.expires_at)
 
     @property
     def excluded(self) -> list[str]:
@@ -184,6 +195,7 @@ class QueuedManyData:
     note: Annotated[str, "States that a worker creates the enrollments after checking the entry rules."] = (
         "The enrollments are created by a worker after entry-rule validation."
     )
+    scheduled_for: ScheduledFor = None
     customer_ids: Annotated[Sequence[ObjectId] | None, "The ids of the customers queued.", LEFT_OUT] = None
     job_ids: Annotated[Sequence[str] | None, "The ids of their jobs, in the same order.", LEFT_OUT] = None
     recipients: Annotated[
@@ -204,6 +216,7 @@ class QueuedManyData:
             journey_id=trigger.journey_id,
             customers_enrolled=trigger.customers,
             trigger_id=trigger.id,
+            scheduled_for=queued.scheduled_for,
             duplicates=queued.duplicates,
         )
 
@@ -378,6 +391,7 @@ def _done(data: Any, says: str) -> Answered[Any]:
             ],
             "payload": {"shop": "Berlin"},
         },
+        "Later": {"external_id": "ada", "scheduledFor": "2026-12-24T08:00:00Z", "expiresAt": "2026-12-24T20:00:00Z"},
         "A segment without one member": {"segment_ids": ["68a1f0c2e4b0a1d2c3e4f5b1"], "exclude_external_ids": ["bob"]},
     },
     examples={
@@ -418,6 +432,10 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
     it: a repeat gets a job, which is decided `duplicate_entrance`, and `duplicates` names the first job. In
     `recipients`, each may have its own, and one customer several.
 
+    **Schedule:** with `scheduledFor`, the jobs are due then, or at a time in each customer's own zone. Until then they
+    are queued and can be cancelled. The entry rules are applied, and first waits count, from then on; events that end
+    the journey count from the call on. `expiresAt` is when a job that is not decided yet comes to nothing.
+
     **Recipients:** send `recipients`, up to 1,000 customers, each with one identifier and a `payload` of their own. It
     takes precedence, key by key, over the call's `payload`. What is wrong with one recipient is told in `refused`, and
     the others are queued. Unknown ones are skipped, and the trigger's look-up has their places. The body may then be
@@ -445,7 +463,7 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
         exclude_external_ids=body.excluded,
         payload=body.payload,
         called_by=asked.key.id,
-        entrance=body.entrance_id,
+        terms=body.terms,
     )
     return _done(outcome, _EXCLUDED_SAYS) if isinstance(outcome, ExcludedOne) else Answered(data=outcome)
 
@@ -457,7 +475,7 @@ def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigge
         audience=asked.body.audience,
         payload=asked.body.payload,
         called_by=asked.key.id,
-        entrance=asked.body.entrance_id,
+        terms=asked.body.terms,
     )
     if _prefers_minimal(asked.request):
         data = QueuedManyData.of(queued)
@@ -468,6 +486,8 @@ def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigge
         "customers": queued.trigger.customers,
         "queued_ms": queued.trigger.queued_ms,
     }
+    if queued.scheduled_for:
+        facts["scheduled_for"] = queued.scheduled_for.isoformat()
     if queued.duplicates is not None:
         facts["duplicates"] = [vars(one) for one in queued.duplicates]
     return long_answer(_pieces(queued), facts=facts, status=HTTPStatus.ACCEPTED)
@@ -482,6 +502,7 @@ def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[
         exclude_external_ids=asked.body.excluded,
         payload=asked.body.payload,
         called_by=asked.key.id,
+        terms=asked.body.terms,
     )
     refused = with_those_named_twice(refused, queued.twice)
     if _prefers_minimal(asked.request):

@@ -9,13 +9,14 @@ from customers.audience.selection import Selection
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement
 from journeys.entering.inserts import (
-    ENTRANCE_COLUMNS,
-    TAKEN_IF_FREE,
+    JOB_TERMS,
+    TERMS_OF_JOB,
     QueuedTrigger,
     execute_past_taken_ids,
     holder_of,
     queueing_together,
 )
+from journeys.entering.terms import NO_TERMS, Terms
 from journeys.jobs.progress import LARGE_TRIGGER
 
 _PAGE_SIZE = 10_000
@@ -29,7 +30,7 @@ WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), {tables}, audience AS ({chosen}
 ), numbered AS (
-    SELECT id, row_number() OVER (ORDER BY id) - 1 AS ordinal{held_by} FROM audience
+    SELECT id, row_number() OVER (ORDER BY {order}) - 1 AS ordinal{terms} FROM {asked}
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
         (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason{columns})
@@ -43,20 +44,25 @@ FROM trigger, clock
 """
 
 
-def _queueing(*, held_by: str = "", columns: str = "", values: str = "", duplicates: str = "NULL") -> Statement:
-    parts = {"held_by": held_by, "columns": columns, "values": values, "duplicates": duplicates}
+def _queueing(*, on_terms: bool = False, **parts: str) -> Statement:
     text = _QUEUE_ALL
     for name, part in parts.items():
         text = text.replace(f"{{{name}}}", part)
-    return queueing_together(text)
+    return queueing_together(text, on_terms=on_terms)
 
 
 _HOLDER = holder_of(customer="audience.id", journey="{journey_id}", entrance="{entrance}")
-_QUEUE = _queueing()
-_QUEUE_FOR_ENTRANCE = _queueing(
-    held_by=f", {{entrance}}::text AS entrance, {_HOLDER} AS held_by",
-    columns=f", {ENTRANCE_COLUMNS}",
-    values=f", entrance, {TAKEN_IF_FREE}",
+_QUEUE = _queueing(order="id", terms="", asked="audience", columns="", values="", duplicates="NULL")
+_QUEUE_ON_TERMS = _queueing(
+    on_terms=True,
+    order="scheduled_for, id",
+    terms=", entrance, held_by, scheduled_for",
+    asked="""(
+        SELECT id, {entrance}::text AS entrance, {holder} AS held_by, {scheduled} AS scheduled_for FROM audience
+    ) AS asked""",
+    holder=f"CASE WHEN {{entrance}}::text IS NOT NULL THEN {_HOLDER} END",
+    columns=f", {JOB_TERMS}",
+    values=f", {TERMS_OF_JOB}",
     duplicates="ARRAY(SELECT ARRAY[id::text, held_by] FROM numbered WHERE held_by IS NOT NULL ORDER BY ordinal "
     "LIMIT 1000)",
 )
@@ -72,22 +78,25 @@ def queue_jobs(
     payload: Mapping[str, Any],
     called_by: str,
     request_id: str,
-    entrance: str | None = None,
+    terms: Terms = NO_TERMS,
 ) -> tuple[QueuedTrigger, list[str], list[tuple[str, str]]]:
     """Creates a trigger with a job for every customer of the selection's audience, and chunks for the workers.
 
     The trigger notes whom the call left out. Events with a higher `serial` count for its jobs: it must have been drawn
     before the call looks at customers. Returns it with the first page of its customers, as `queued_customer_ids`
-    does, and with those of them, 1,000 at most, for whom another job, which is named, has the `entrance`.
+    does, and with those of them, 1,000 at most, for whom another job, which is named, has the entrance.
 
     The job ids of one trigger share a millisecond. If one is taken by an earlier trigger of the same journey and
     customer, the millisecond moves past it.
     """
     trigger_id = new_object_id()
-    of_entrance = {} if entrance is None else {"entrance": entrance}
+    asked: dict[str, Any] = {}
+    if terms != NO_TERMS:
+        scheduled = terms.scheduled_for("audience.id")
+        asked = {"entrance": terms.entrance, "until": terms.expires_at, "scheduled": scheduled}
     customers, queued_ms, first_page, duplicates = execute_past_taken_ids(
-        _QUEUE_FOR_ENTRANCE if of_entrance else _QUEUE,
-        **of_entrance,
+        _QUEUE_ON_TERMS if asked else _QUEUE,
+        **asked,
         audience=selection.alone(),
         tables=selection.tables,
         chosen=selection.audience,

@@ -23,13 +23,13 @@ from engage.database.sql import Fragment, Rows, Statement
 from engage.request_log import current_request_id
 from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import QueuedEntry
-from journeys.entering.inserts import QUEUE_EACH, QUEUE_EACH_FOR_ENTRANCES, holder_of
+from journeys.entering.inserts import QUEUE_EACH, QUEUE_EACH_ON_TERMS, holder_of
 from journeys.job_ids import job_id
 from journeys.models import CHUNK_SIZE, Chunk, CountKind, EnrollmentJob
 from journeys.steps.context import Occurrence
 from journeys.steps.events import EventPattern, Known, nothing_known, stored_pattern
 
-_A_FEW = 10  # entries of one workspace
+A_FEW = 10  # entries of one workspace
 
 
 class NotStarted(StrEnum):
@@ -176,8 +176,9 @@ _HOLDER = holder_of(customer="asked.customer_id", journey="asked.journey_id", en
 _QUEUE_FOR_ENTRANCES = Statement(
     _QUEUE_ALL,
     entries=Rows("asked", {**_ENTRIES, "entrance": "text"}, place="place"),
-    queue_each=QUEUE_EACH_FOR_ENTRANCES,
-    held_by=f""", coalesce({_HOLDER}, CASE WHEN row_number() OVER (
+    queue_each=QUEUE_EACH_ON_TERMS,
+    held_by=f""", NULL::timestamptz AS scheduled_for, NULL::timestamptz AS expires_at,
+    coalesce({_HOLDER}, CASE WHEN row_number() OVER (
         PARTITION BY journey_id, customer_id, entrance ORDER BY place
     ) > 1 THEN 'an earlier one' END) AS held_by""",
 )
@@ -202,7 +203,7 @@ def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
     while True:
         try:
             with transaction.atomic():
-                queued = statement.rows(entries=rows, request_id=current_request_id(), a_few=_A_FEW, size=CHUNK_SIZE)
+                queued = statement.rows(entries=rows, request_id=current_request_id(), a_few=A_FEW, size=CHUNK_SIZE)
         except IntegrityError as error:
             # An API call, which locks no customer's row, has just taken the millisecond, or the entrance.
             if not EnrollmentJob.id_was_taken(error) and not EnrollmentJob.entrance_was_taken(error):

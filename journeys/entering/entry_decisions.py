@@ -119,6 +119,7 @@ def _decide_all(
             customer_exists=job.customer_exists,
             conditions_hold=job.id not in failing,
             entrance_held_by=entrances.held_by_another(job),
+            expired=job.expired,
         )
         entrances.note(job, decision)
         decided.decisions.append((job, decision))

@@ -25,23 +25,48 @@ class QueuedTrigger:
 
 # The end of a statement that queues customers one by one: a trigger, its one job and its chunk for each row of `entry`,
 # whose `turn` is how many turns of its lane come before it.
-QUEUE_EACH = """
+_QUEUE_EACH = """
 jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
-    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '' FROM entry ORDER BY place
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason{job_columns})
+    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', ''{job_values}
+    FROM entry ORDER BY place
 ), triggers AS (
     INSERT INTO journeys_trigger
-        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, called_by)
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, called_by{expires_at})
     SELECT trigger_id, workspace_id, journey_id, 'single', event_id, payload, 1, request_id,
-           to_timestamp(queued_ms / 1000.0), called_by
+           to_timestamp(queued_ms / 1000.0), called_by{expires_at}
     FROM entry
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
-    SELECT workspace_id, trigger_id, 0, 1, lane, now() + turn * interval '{seconds} seconds', now(), 0, ''
+    SELECT workspace_id, trigger_id, 0, 1, {lane}, {due} + turn * interval '{seconds} seconds', {due}, 0, ''
     FROM entry ORDER BY place
 )
 """.replace("{seconds}", str(SECONDS_BETWEEN_TURNS))
+
+
+def _queueing_each(**parts: str) -> str:
+    text = _QUEUE_EACH
+    for name, part in parts.items():
+        text = text.replace(f"{{{name}}}", part)
+    return text
+
+
+# What a job is given on terms (terms.py), where `held_by` is who holds its entrance.
+JOB_TERMS = "entrance, holds_entrance, scheduled_for"
+TERMS_OF_JOB = "entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for"
+_DUE = "greatest(scheduled_for, now())"
+_WAITS = "CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE {lane} END"
+
+QUEUE_EACH = _queueing_each(job_columns="", job_values="", expires_at="", lane="lane", due="now()")
+# The same for entries on terms.
+QUEUE_EACH_ON_TERMS = _queueing_each(
+    job_columns=f", {JOB_TERMS}",
+    job_values=f", {TERMS_OF_JOB}",
+    expires_at=", expires_at",
+    lane=_WAITS.format(lane="lane"),
+    due=_DUE,
+)
 
 
 # The end of a statement that queues many by one trigger: the trigger of those in `jobs`, whom the call left out (by
@@ -50,7 +75,7 @@ _QUEUE_TOGETHER = """
 trigger AS (
     INSERT INTO journeys_trigger
         (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, keeps_progress,
-         called_by, serial, selection)
+         called_by, serial, selection{expires_at})
     SELECT {trigger_id}, {workspace_id}, {journey_id}, 'bulk', NULL, {payload}, queued.customers, {request_id},
            to_timestamp(clock.ms / 1000.0), queued.customers >= {large}, {called_by}, {serial}, jsonb_build_object(
                'segments', {segment_ids}::jsonb,
@@ -59,7 +84,7 @@ trigger AS (
                'not_in_segments', ARRAY(SELECT customer_id FROM named WHERE NOT belongs ORDER BY place),
                'exempt', ARRAY(SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL ORDER BY place),
                'excluded', ARRAY(SELECT customer_id FROM exempt WHERE {excluded} ORDER BY place)
-           ){more}
+           ){more}{expiring}
     FROM clock, (SELECT count(*) AS customers FROM jobs) AS queued
     RETURNING customers
 ), unknown AS (
@@ -70,20 +95,22 @@ trigger AS (
     ) AS unknown
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
+    {chunks}
+)
+"""
+_CHUNKS = """
     SELECT {workspace_id}, {trigger_id}, number * {size}, least((number + 1) * {size}, customers), 'bulk',
            now() + number * {between} * interval '1 second', now(), 0, ''
     FROM trigger, generate_series(0, (customers - 1) / {size}) AS number WHERE customers > 0
-)
 """
-
-
-# What a job is given that is for an entrance, where `held_by` is who holds that.
-ENTRANCE_COLUMNS = "entrance, holds_entrance"
-TAKEN_IF_FREE = "CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END"
-# The same for entries with entrances.
-QUEUE_EACH_FOR_ENTRANCES = QUEUE_EACH.replace("reason)", f"reason, {ENTRANCE_COLUMNS})", 1).replace(
-    "'', '' FROM", f"'', '', entrance, {TAKEN_IF_FREE} FROM", 1
-)
+# Of those in `numbered`, who are in the order in which they are due: each chunk is due as a whole.
+_SCHEDULED_CHUNKS = """
+    SELECT {workspace_id}, {trigger_id}, first + number * {size}, least(first + (number + 1) * {size}, beyond),
+           {lane}, {due} + number * {between} * interval '1 second', {due}, 0, ''
+    FROM trigger, (
+        SELECT scheduled_for, min(ordinal) AS first, max(ordinal) + 1 AS beyond FROM numbered GROUP BY scheduled_for
+    ) AS together, generate_series(0, (beyond - first - 1) / {size}) AS number
+"""
 
 
 def holder_of(*, customer: str, journey: str, entrance: str) -> str:
@@ -94,11 +121,16 @@ def holder_of(*, customer: str, journey: str, entrance: str) -> str:
     )
 
 
-def queueing_together(text: str, *, more: str = "") -> Statement:
-    """The statement of this text, with {queue_together}."""
+def queueing_together(text: str, *, more: str = "", on_terms: bool = False) -> Statement:
+    """The statement of this text, with {queue_together}; `on_terms`, what is in `numbered` is scheduled."""
     return Statement(
         text,
         queue_together=_QUEUE_TOGETHER,
+        chunks=_SCHEDULED_CHUNKS if on_terms else _CHUNKS,
+        lane=_WAITS.format(lane="'bulk'"),
+        due=_DUE,
+        expires_at=", expires_at" if on_terms else "",
+        expiring=", {until}::timestamptz" if on_terms else "",
         more=more,
         longest=str(LONGEST["external_id"]),
         size=str(CHUNK_SIZE),

@@ -6,6 +6,7 @@ named with several entrances: each next one has the next.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -17,13 +18,14 @@ from engage.database.sql import Fragment, Statement
 from engage.request_log import current_request_id
 from journeys import wakeups
 from journeys.entering.inserts import (
-    ENTRANCE_COLUMNS,
-    TAKEN_IF_FREE,
+    JOB_TERMS,
+    TERMS_OF_JOB,
     QueuedTrigger,
     execute_past_taken_ids,
     holder_of,
     queueing_together,
 )
+from journeys.entering.terms import NO_TERMS, Terms
 from journeys.entering.trigger import JourneyNotFound, look_up_journey, require_api_trigger
 from journeys.job_ids import job_id, parse_job_id
 from journeys.jobs.progress import LARGE_TRIGGER
@@ -37,6 +39,7 @@ class QueuedRecipient:
     index: int
     customer_id: str
     job_id: str
+    scheduled_for: datetime | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,28 +74,32 @@ WITH clock AS (
     WHERE customer_id IS NOT NULL
       AND customer_id NOT IN (SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL)
 ), numbered AS MATERIALIZED (
-    SELECT *, row_number() OVER (ORDER BY place) - 1 AS ordinal,
-           row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later,
-           CASE WHEN entrance IS NOT NULL THEN {holder} END AS held_by
-    FROM found WHERE NOT is_second
+    SELECT *, row_number() OVER (ORDER BY scheduled_for, place) - 1 AS ordinal,
+           row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later
+    FROM (
+        SELECT *, CASE WHEN entrance IS NOT NULL THEN {holder} END AS held_by, {scheduled} AS scheduled_for
+        FROM found WHERE NOT is_second
+    ) AS asked
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
         (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload,
-         {entrance_columns})
+         {job_terms})
     SELECT {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms + later, 'queued', '', '',
-           payload, entrance, {taken_if_free}
+           payload, {terms_of_job}
     FROM numbered, clock ORDER BY customer_id, entrance
     RETURNING 1
 ), {queue_together}
 SELECT clock.ms, ARRAY(SELECT place - 1 FROM numbered ORDER BY ordinal),
        ARRAY(SELECT customer_id FROM numbered ORDER BY ordinal),
        ARRAY(SELECT clock.ms + later FROM numbered ORDER BY ordinal),
+       ARRAY(SELECT scheduled_for FROM numbered ORDER BY ordinal),
        ARRAY(SELECT ARRAY[entrance, customer_id, held_by] FROM numbered WHERE held_by IS NOT NULL ORDER BY ordinal),
        ARRAY(SELECT place - 1 FROM found WHERE is_second ORDER BY place)
 FROM trigger, clock
 """.replace("{holder}", holder_of(customer="found.customer_id", journey="{journey_id}", entrance="found.entrance"))
-    .replace("{entrance_columns}", ENTRANCE_COLUMNS)
-    .replace("{taken_if_free}", TAKEN_IF_FREE),
+    .replace("{job_terms}", JOB_TERMS)
+    .replace("{terms_of_job}", TERMS_OF_JOB),
+    on_terms=True,
     more=" || jsonb_build_object('unknown_recipients', "
     "ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place))",
 )
@@ -106,11 +113,12 @@ def trigger_recipients(
     exclude_external_ids: Sequence[str],
     payload: Mapping[str, Any],
     called_by: str,
+    terms: Terms = NO_TERMS,
 ) -> QueuedRecipients:
     """Queues every recipient who is known and not excluded, a person once for each entrance.
 
-    `called_by` is the API key's id. Their own payload goes over the call's, key by key. Raises
-    JourneyNotFound, InvalidJourneyType.
+    `called_by` is the API key's id. Their own payload goes over the call's, key by key; entrances are theirs alone.
+    Raises JourneyNotFound, InvalidJourneyType.
     """
     if not is_object_id(journey_id):
         raise JourneyNotFound(journey_id)
@@ -120,8 +128,10 @@ def trigger_recipients(
         workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
     )
     trigger_id = new_object_id()
-    queued_ms, places, customer_ids, milliseconds, duplicates, twice = execute_past_taken_ids(
+    queued_ms, places, customer_ids, milliseconds, scheduled, duplicates, twice = execute_past_taken_ids(
         _QUEUE,
+        scheduled=terms.scheduled_for("found.customer_id"),
+        until=terms.expires_at,
         audience=selection.alone(),
         tables=selection.tables,
         excluded=Fragment(selection.excluded),
@@ -141,13 +151,15 @@ def trigger_recipients(
     ]
     queued = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=len(jobs), queued_ms=queued_ms)
     first_jobs = [(start, jobs[start]) for start in range(0, len(jobs), CHUNK_SIZE)]
-    transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=queued.id, first_jobs=first_jobs), robust=True)
-    found = _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=jobs, twice=twice)
+    if not terms.waits:
+        transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=queued.id, first_jobs=first_jobs), robust=True)
+    rows = list(zip(jobs, scheduled, strict=True))
+    found = _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=rows, twice=twice)
     return replace(found, duplicates=[Duplicate(*one) for one in duplicates])
 
 
 _JOBS = Statement("""
-SELECT coalesce(queued_as, 'enroll-' || journey_id || '-' || customer_id || '-' || queued_ms)
+SELECT coalesce(queued_as, 'enroll-' || journey_id || '-' || customer_id || '-' || queued_ms), scheduled_for
 FROM journeys_enrollmentjob WHERE trigger_id = {trigger_id} ORDER BY ordinal
 """)
 
@@ -156,7 +168,7 @@ def recipients_queued_before(
     *, journey_id: str, trigger_id: str, places: Sequence[int], duplicates: Sequence[Sequence[str]] = ()
 ) -> QueuedRecipients:
     """A call that was queued earlier. Raises JourneyNotFound if its jobs were deleted with their journey."""
-    jobs = _JOBS.column(trigger_id=trigger_id)
+    jobs = _JOBS.rows(trigger_id=trigger_id)
     if places and not jobs:
         raise JourneyNotFound(journey_id)
     found = _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=jobs, twice=())
@@ -164,11 +176,12 @@ def recipients_queued_before(
 
 
 def _queued(
-    *, trigger_id: str, journey_id: str, places: Sequence[int], jobs: Sequence[str], twice: Sequence[int]
+    *, trigger_id: str, journey_id: str, places: Sequence[int], jobs: Sequence[tuple[Any, ...]], twice: Sequence[int]
 ) -> QueuedRecipients:
+    """`jobs` are their ids, and when they are due."""
     recipients = [
-        QueuedRecipient(index=index, customer_id=parts.customer_id, job_id=job)
-        for index, job in zip(places, jobs, strict=False)
+        QueuedRecipient(index=index, customer_id=parts.customer_id, job_id=job, scheduled_for=scheduled_for)
+        for index, (job, scheduled_for) in zip(places, jobs, strict=False)
         if (parts := parse_job_id(job))
     ]
     return QueuedRecipients(trigger_id=trigger_id, journey_id=journey_id, recipients=recipients, twice=twice)

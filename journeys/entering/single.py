@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from psycopg.types.json import Jsonb
@@ -10,11 +11,12 @@ from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement
 from journeys.entering.inserts import (
     QUEUE_EACH,
-    QUEUE_EACH_FOR_ENTRANCES,
+    QUEUE_EACH_ON_TERMS,
     QueuedTrigger,
     execute_past_taken_ids,
     holder_of,
 )
+from journeys.entering.terms import NO_TERMS, Terms
 
 IdentifyingColumn = Literal["id", "external_id", "email"]
 
@@ -23,13 +25,14 @@ IdentifyingColumn = Literal["id", "external_id", "email"]
 class QueueingOutcome:
     """What the call found (None if the workspace has no such thing), and its trigger (None if nothing was queued).
 
-    `held_by` is the job that has the call's entrance.
+    `held_by` is the job that has the call's entrance, and `scheduled_for` when its job is due, if it said.
     """
 
     trigger_type: str | None
     customer_id: str | None
     trigger: QueuedTrigger | None
     held_by: str | None = None
+    scheduled_for: datetime | None = None
 
 
 # As in bulk.py, it commits or fails as a whole. Nothing is queued if the journey is missing, inactive or not
@@ -45,21 +48,23 @@ WITH clock AS (
 ), entry AS (
     SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, {trigger_id}::text AS trigger_id,
            clock.ms AS queued_ms, NULL::text AS event_id, {payload}::jsonb AS payload, {request_id}::text AS request_id,
-           {called_by}::text AS called_by, 1 AS place, 'single' AS lane, 0 AS turn{entrance}
+           {called_by}::text AS called_by, 1 AS place, 'single' AS lane, 0 AS turn{terms}
     FROM journey, customer, clock
     WHERE trigger_type = 'api' AND (external_id = ANY({excluded}::text[])) IS NOT TRUE
 ), {queue_each}
-SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry), {held_by}
+SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry), {found}
 """
 _HOLDER = holder_of(customer="named.customer_id", journey="named.journey_id", entrance="named.entrance")
-_QUEUE = Statement(_QUEUE_ONE, queue_each=QUEUE_EACH, entrance="", held_by="NULL")
-_QUEUE_FOR_ENTRANCE = Statement(
+_QUEUE = Statement(_QUEUE_ONE, queue_each=QUEUE_EACH, terms="", found="NULL, NULL")
+_QUEUE_ON_TERMS = Statement(
     _QUEUE_ONE.replace("entry AS (", "named AS (", 1).replace(
-        "{queue_each}", f"entry AS (SELECT named.*, {_HOLDER} AS held_by FROM named), {{queue_each}}", 1
+        "{queue_each}",
+        f"entry AS (SELECT named.*, {_HOLDER} AS held_by, {{scheduled}} AS scheduled_for FROM named), {{queue_each}}",
+        1,
     ),
-    queue_each=QUEUE_EACH_FOR_ENTRANCES,
-    entrance=", {entrance_id}::text AS entrance",
-    held_by="(SELECT held_by FROM entry)",
+    queue_each=QUEUE_EACH_ON_TERMS,
+    terms=", {entrance}::text AS entrance, {until}::timestamptz AS expires_at",
+    found="(SELECT held_by FROM entry), (SELECT scheduled_for FROM entry)",
 )
 
 
@@ -72,7 +77,7 @@ def queue_one(
     payload: Mapping[str, Any],
     called_by: str,
     request_id: str,
-    entrance: str | None,
+    terms: Terms,
 ) -> QueueingOutcome:
     """Creates a trigger with one job if the journey is active and entered by API, and the customer is not excluded.
 
@@ -84,10 +89,13 @@ def queue_one(
         [workspace_id, value],
     )
     trigger_id = new_object_id()
-    of_entrance = {} if entrance is None else {"entrance_id": entrance}
-    trigger_type, customer_id, queued_ms, held_by = execute_past_taken_ids(
-        _QUEUE_FOR_ENTRANCE if of_entrance else _QUEUE,
-        **of_entrance,
+    asked: dict[str, Any] = {}
+    if terms != NO_TERMS:
+        scheduled = terms.scheduled_for("named.customer_id")
+        asked = {"entrance": terms.entrance, "until": terms.expires_at, "scheduled": scheduled}
+    trigger_type, customer_id, queued_ms, held_by, scheduled_for = execute_past_taken_ids(
+        _QUEUE_ON_TERMS if asked else _QUEUE,
+        **asked,
         audience=customer,
         workspace_id=workspace_id,
         journey_id=journey_id,
@@ -101,4 +109,10 @@ def queue_one(
     trigger = None
     if queued_ms is not None:
         trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=1, queued_ms=queued_ms)
-    return QueueingOutcome(trigger_type=trigger_type, customer_id=customer_id, trigger=trigger, held_by=held_by)
+    return QueueingOutcome(
+        trigger_type=trigger_type,
+        customer_id=customer_id,
+        trigger=trigger,
+        held_by=held_by,
+        scheduled_for=scheduled_for,
+    )

@@ -8,6 +8,7 @@ An answer says "queued" only of what is committed. A trigger never creates custo
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.db import transaction
@@ -27,6 +28,7 @@ from journeys import wakeups
 from journeys.entering.bulk import pages_of_customer_ids, queue_jobs, queued_customer_ids
 from journeys.entering.inserts import QueuedTrigger
 from journeys.entering.single import IdentifyingColumn, queue_one
+from journeys.entering.terms import NO_TERMS, Terms
 from journeys.job_ids import job_id, job_ids
 from journeys.models import CHUNK_SIZE, Journey
 
@@ -98,6 +100,11 @@ class DuplicateEntrance:
     job_id: Annotated[str, "The id of the earlier job."]
 
 
+ScheduledFor = Annotated[
+    datetime | None, "When the job is due, of a call with `scheduledFor`. Until then it is queued.", LEFT_OUT
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class QueuedOne:
     """One customer, queued."""
@@ -114,6 +121,7 @@ class QueuedOne:
     note: Annotated[
         str, "States that a worker creates the enrollments after checking the entry rules, or creates none."
     ] = "The enrollment is created by a worker after entry-rule validation."
+    scheduled_for: ScheduledFor = None
     duplicates: Annotated[Sequence[DuplicateEntrance] | None, DUPLICATES, LEFT_OUT] = None
 
 
@@ -136,6 +144,7 @@ class QueuedMany:
 
     trigger: QueuedTrigger
     first_page: list[str]
+    scheduled_for: datetime | None = None
     duplicates: Sequence[DuplicateEntrance] | None = None
 
     def pages_of_customer_ids(self) -> Iterator[list[str]]:
@@ -161,7 +170,7 @@ def trigger_one(
     exclude_external_ids: list[str],
     payload: Mapping[str, Any],
     called_by: str,
-    entrance: str | None = None,
+    terms: Terms = NO_TERMS,
 ) -> QueuedOne | ExcludedOne:
     """Queues one customer. `called_by` is the API key's id.
 
@@ -177,7 +186,7 @@ def trigger_one(
         payload=payload,
         called_by=called_by,
         request_id=current_request_id(),
-        entrance=entrance,
+        terms=terms,
     )
     require_api_trigger(outcome.trigger_type, journey_id)
     if outcome.customer_id is None:
@@ -188,7 +197,7 @@ def trigger_one(
             exclude_external_ids=exclude_external_ids,
             payload=payload,
             called_by=called_by,
-            entrance=entrance,
+            terms=terms,
         )
     if outcome.trigger is None:
         return ExcludedOne(customer_id=outcome.customer_id, journey_id=journey_id)
@@ -197,11 +206,13 @@ def trigger_one(
         journey_id=journey_id,
         job_id=_job_id(outcome.trigger, outcome.customer_id),
         trigger_id=outcome.trigger.id,
-        duplicates=_named(entrance, [(outcome.customer_id, outcome.held_by)] if outcome.held_by else []),
+        scheduled_for=outcome.scheduled_for,
+        duplicates=_named(terms.entrance, [(outcome.customer_id, outcome.held_by)] if outcome.held_by else []),
     )
-    transaction.on_commit(
-        lambda: wakeups.wake_for_single(trigger_id=queued.trigger_id, job_id=queued.job_id), robust=True
-    )
+    if not terms.waits:
+        transaction.on_commit(
+            lambda: wakeups.wake_for_single(trigger_id=queued.trigger_id, job_id=queued.job_id), robust=True
+        )
     return queued
 
 
@@ -212,7 +223,7 @@ def trigger_many(
     audience: Audience,
     payload: Mapping[str, Any],
     called_by: str,
-    entrance: str | None = None,
+    terms: Terms = NO_TERMS,
 ) -> QueuedMany:
     """Queues every customer of the audience. `called_by` is the API key's id.
 
@@ -233,12 +244,18 @@ def trigger_many(
             payload=payload,
             called_by=called_by,
             request_id=current_request_id(),
-            entrance=entrance,
+            terms=terms,
         )
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
     first_jobs = [(start, _job_id(trigger, first_page[start])) for start in starts]
-    transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=trigger.id, first_jobs=first_jobs), robust=True)
-    return QueuedMany(trigger=trigger, first_page=first_page, duplicates=_named(entrance, held))
+    if not terms.waits:
+        transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=trigger.id, first_jobs=first_jobs), robust=True)
+    return QueuedMany(
+        trigger=trigger,
+        first_page=first_page,
+        scheduled_for=terms.schedule.instant if terms.schedule else None,
+        duplicates=_named(terms.entrance, held),
+    )
 
 
 def _named(entrance: str | None, held: Iterable[tuple[str, str]]) -> list[DuplicateEntrance] | None:
@@ -249,7 +266,13 @@ def _named(entrance: str | None, held: Iterable[tuple[str, str]]) -> list[Duplic
 
 
 def queued_before(
-    *, journey_id: str, trigger_id: str, customers: int, queued_ms: int, duplicates: Sequence[Any] | None = None
+    *,
+    journey_id: str,
+    trigger_id: str,
+    customers: int,
+    queued_ms: int,
+    scheduled_for: str | None = None,
+    duplicates: Sequence[Any] | None = None,
 ) -> QueuedMany:
     """A bulk call that was queued earlier. Raises JourneyNotFound if its jobs were deleted with their journey."""
     trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
@@ -257,7 +280,8 @@ def queued_before(
     if customers and not first_page:
         raise JourneyNotFound(journey_id)
     told = None if duplicates is None else [DuplicateEntrance(**one) for one in duplicates]
-    return QueuedMany(trigger=trigger, first_page=first_page, duplicates=told)
+    due = datetime.fromisoformat(scheduled_for) if scheduled_for else None
+    return QueuedMany(trigger=trigger, first_page=first_page, scheduled_for=due, duplicates=told)
 
 
 _LOOK_UP = Statement("""

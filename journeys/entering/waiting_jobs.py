@@ -2,8 +2,8 @@
 
 A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
 `customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial`, `crowd`,
-`queued_ms`, `entrance`, `holds_entrance` and, if it has an entrance, `name`. It contains jobs that wait, or supposed
-ones that no table holds; every query about jobs runs on such a relation.
+`due_ms`, `expired`, `entrance`, `holds_entrance` and, if it has an entrance, `name`. It contains jobs that wait, or
+supposed ones that no table holds; every query about jobs runs on such a relation.
 """
 
 import json
@@ -33,7 +33,8 @@ class WaitingJob(NamedTuple):
     `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id` and `request_id`, of
     the call or event that queued it, are "" for a supposed job. Events with a higher `serial` came after it was queued;
     None if that is not known, as for a supposed job. It is one of a `crowd` if a call for more than a chunk's worth of
-    customers queued it, or many events at once. It has `waited` so many seconds; 0 for a supposed job.
+    customers queued it, or many events at once. It has `waited` so many seconds since it was due; 0 for a supposed job.
+    It has `expired` if its call counts no longer.
 
     A job may be for an `entrance`, which it `holds`, perhaps; its `name` is then its id for callers. `entrance_apart`
     is the one for which alone the past counts, where the journey's entrances are concurrent.
@@ -57,6 +58,7 @@ class WaitingJob(NamedTuple):
     serial: int | None
     crowd: bool
     waited: float
+    expired: bool
     entrance: str | None
     holds: bool | None
     name: str | None
@@ -127,7 +129,8 @@ SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey
        event.verified AS event_verified, coalesce(event.chain, 0) AS chain,
        coalesce(event.serial, trigger.serial) AS serial,
        chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {chunk_size}) AS crowd,
-       job.queued_ms,
+       greatest(job.queued_ms, extract(epoch FROM job.scheduled_for) * 1000) AS due_ms,
+       coalesce(trigger.expires_at <= clock_timestamp(), false) AS expired,
        job.entrance, job.holds_entrance, CASE WHEN job.entrance IS NOT NULL THEN {name} END AS name
 FROM {jobs_of_chunks}
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
@@ -146,7 +149,7 @@ _SUPPOSED = Template(
 SELECT named.id, '' AS trigger_id, '' AS request_id, {workspace_id}::text AS workspace_id, named.journey_id,
        named.customer_id, named.payload, NULL::text AS event_id, named.event_name, NULL::text AS event_message,
        named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
-       NULL::bigint AS queued_ms,
+       NULL::bigint AS due_ms, false AS expired,
        named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name
 FROM {named}
 """
@@ -176,8 +179,8 @@ _READ_JOBS = Statement(
 SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
-       coalesce(extract(epoch FROM clock_timestamp())::float8 - job.queued_ms / 1000.0::float8, 0) AS waited,
-       job.entrance, job.holds_entrance AS holds, job.name,
+       coalesce(extract(epoch FROM clock_timestamp())::float8 - job.due_ms::float8 / 1000, 0) AS waited,
+       job.expired, job.entrance, job.holds_entrance AS holds, job.name,
        CASE WHEN journey.concurrent_entrances THEN job.entrance END AS entrance_apart
 FROM ({jobs}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id

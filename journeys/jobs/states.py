@@ -51,6 +51,11 @@ class JobState:
         None
     )
     queued_at: datetime
+    scheduled_for: Annotated[
+        datetime | None,
+        "When the job is due; omitted if its call was not scheduled. Until then it is queued.",
+        LEFT_OUT,
+    ] = None
     decided_at: Annotated[
         datetime | None, "When the job was decided, failed or was cancelled; null while it is queued."
     ]
@@ -63,7 +68,7 @@ SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_
        job.entrance AS entrance_id, customer.external_id,
        job.status, nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, enrollment.id AS enrollment_id,
-       trigger.queued_at, job.decided_at
+       trigger.queued_at, job.scheduled_for, job.decided_at
 FROM ({jobs}) AS job
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (

@@ -45,7 +45,10 @@ class CallForMany:
 
 @dataclass(frozen=True, kw_only=True)
 class TriggerState:
-    """A trigger's jobs, counted by status and by result. `key` and `call` are None if there was none, or not noted."""
+    """A trigger's jobs, counted by status and by result. `key` and `call` are None if there was none, or not noted.
+
+    `scheduled_for` is when the first of those is due that are due later than now.
+    """
 
     trigger_id: str
     journey_id: str
@@ -58,6 +61,8 @@ class TriggerState:
     cancelled: int
     results: Mapping[str, int]
     queued_at: datetime
+    scheduled_for: datetime | None
+    expires_at: datetime | None
 
 
 def own_trigger(*, workspace_id: str, trigger_id: str) -> Trigger:
@@ -90,7 +95,14 @@ def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
         **by_status,
         results={jobs.result: jobs.number for jobs in counted if jobs.result},
         queued_at=trigger.queued_at,
+        scheduled_for=_NEXT_DUE.column(trigger_id=trigger.id)[0],
+        expires_at=trigger.expires_at,
     )
+
+
+_NEXT_DUE = Statement(
+    "SELECT min(due_at) FROM journeys_chunk WHERE trigger_id = {trigger_id} AND lane || '' = 'scheduled'"
+)
 
 
 def key_that_sent(trigger: Trigger) -> ApiKey | None:

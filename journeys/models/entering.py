@@ -48,6 +48,7 @@ class Trigger(models.Model):
         db_default="",
         help_text="The id of the API key that sent it; empty if an event or staff did.",
     )
+    expires_at = models.DateTimeField(null=True, help_text="What is not decided by then is decided as expired.")
     # Of a call for many: {"segments": ids, "named": number of external ids, "unknown": number of those that nobody had,
     # and ids of customers: "not_in_segments", "exempt" (named as exclusions) and "excluded" (those of them who would
     # have been queued)}; of a call with recipients also the places of those whom nobody was: "unknown_recipients". What
@@ -153,6 +154,7 @@ class EnrollmentJob(models.Model):
         JOURNEY_INACTIVE = Verdict.JOURNEY_INACTIVE.value
         CUSTOMER_DELETED = Verdict.CUSTOMER_DELETED.value
         DUPLICATE_ENTRANCE = Verdict.DUPLICATE_ENTRANCE.value
+        EXPIRED = Verdict.EXPIRED.value
         FAILED = "failed"
         CANCELLED = "cancelled"
 
@@ -181,6 +183,8 @@ class EnrollmentJob(models.Model):
     entrance = models.CharField(  # noqa: DJ001 (absent is not "")
         max_length=128, null=True, help_text="What it is for, by the caller's id; forgotten with the customer."
     )
+    # As the call said it, so perhaps past; null for nearly all: due at once.
+    scheduled_for = models.DateTimeField(null=True, help_text="When it is due.")
     # Of the jobs with one entrance at most one holds it: while it is queued, and from then on if it has enrolled. The
     # database sees to that (migrations/0052_own_payloads.py).
     holds_entrance = models.BooleanField(null=True, editable=False)
@@ -253,6 +257,9 @@ class Chunk(models.Model):
         SINGLE = "single"
         BULK = "bulk"
 
+    # In place of a lane: it waits for its `due_at` (entering/scheduled.py). No worker serves it, not even an older one.
+    SCHEDULED = "scheduled"
+
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     trigger = models.ForeignKey(Trigger, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
@@ -276,6 +283,8 @@ class Chunk(models.Model):
         # Serves a worker's claim, workspace by workspace, and the sweeper's search for what has waited too long.
         indexes: ClassVar = [
             models.Index(fields=["lane", "workspace", "turn_at"], name="chunk_in_turn"),
+            # Serves the search for those that have come due.
+            models.Index(fields=["due_at"], condition=Q(lane="scheduled"), name="chunk_scheduled"),
         ]
 
     def __str__(self) -> str:

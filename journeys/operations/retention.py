@@ -86,6 +86,7 @@ TRIGGERS = Prunable(
 )
 
 # Templates of an active enrollment may refer to the event, as may the conditions of a journey that it is to start.
+# What happens while a job is scheduled may end the journey for its customer as it is due.
 EVENTS = Prunable(
     what="events",
     table="customers_event",
@@ -98,6 +99,13 @@ EVENTS = Prunable(
     AND NOT EXISTS (
         SELECT FROM journeys_trigger sent JOIN journeys_chunk chunk ON chunk.trigger_id = sent.id
         WHERE sent.event_id = old.id
+    )
+    AND NOT (
+        EXISTS (SELECT FROM journeys_chunk WHERE lane = 'scheduled')
+        AND EXISTS (
+            SELECT FROM journeys_enrollmentjob job
+            WHERE job.customer_id = old.customer_id AND job.status = 'queued' AND job.scheduled_for IS NOT NULL
+        )
     )
     """,
 )

@@ -74,7 +74,7 @@ class FixedTime:
         return duration_in_words(self.duration)
 
     def end(self, context: StepContext, rendering: Rendering) -> tuple[datetime, str]:
-        return context.now + self.duration, ""
+        return context.since + self.duration, ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class TimeOfDay:
 
     def end(self, context: StepContext, rendering: Rendering) -> tuple[datetime, str]:
         zone, remark = self.zone.at(context.facts())
-        return next_time(self.clock, zone, after=context.now, days=self.days), remark
+        return next_time(self.clock, zone, after=context.since, days=self.days), remark
 
     @property
     def in_words(self) -> str:

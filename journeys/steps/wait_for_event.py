@@ -112,7 +112,7 @@ class WaitForEvent(Kind):
             context.event, context.chain = early.occurrence(), early.chain
             heard = AlreadyHappened(event_id=early.id, chain=early.chain)
             return self._go_on(self.on_event, "The event had come already", heard=heard)
-        due_at = context.now + self.timeout
+        due_at = context.since + self.timeout
         return StepResult(
             step_record=step_record(
                 self, "waiting", f"Waits for the event {self.pattern.in_words} until {in_words(due_at)}."

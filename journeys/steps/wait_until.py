@@ -66,7 +66,7 @@ class WaitUntil(Kind):
         if evaluate(self.condition, facts):
             because = tuple(values_that_decide([self.condition], findings_of(facts)))
             return self._go_on(self.on_true, "The condition holds already", because=because)
-        until = context.now + self.timeout
+        until = context.since + self.timeout
         detail = f"Waits for its condition until {moment_in_words(until)}."
         return StepResult(step_record=step_record(self, "waiting", detail), then=self._wait(facts, until))
 

@@ -30,8 +30,8 @@ class Position:
     """The current state of a claimed enrollment. `event_id` is the event that last started or moved it.
 
     Events with a higher serial than `came_with` came after what brought it to its step: after that event, or at the
-    first step after the call that queued its job. None if that is not known. `kept` is what its steps kept of answers,
-    once that has been asked for.
+    first step after the call that queued its job, or after that was due. None if that is not known. `kept` is what its
+    steps kept of answers, once that has been asked for.
     """
 
     claimed: ClaimedEnrollment
@@ -67,6 +67,7 @@ class Position:
             event=last_event(row),
             chain=self.chain,
             now=self.now,
+            waits_from=row["due_from"],
             early=early,
             waits_until=row["watches_until"],
             entrance=row["entrance"],
@@ -128,6 +129,10 @@ SELECT enrollment.id, enrollment.workspace_id, enrollment.journey_id, journey.na
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
        enrollment.awaits_event, enrollment.watches_until, enrollment.chain, enrollment.steps_begun, enrollment.error,
        job.trigger_id, job.payload AS own_payload, job.entrance,
+       due.due_from, CASE WHEN due.due_from IS NOT NULL THEN (
+           SELECT max(serial) FROM customers_event before
+           WHERE before.customer_id = job.customer_id AND before.serial IS NOT NULL AND before.created_at < due.due_from
+       ) END AS came_before,
        customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
        customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
        event.message_id AS event_message, event.verified AS event_verified, event.serial AS event_serial,
@@ -137,6 +142,10 @@ CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = cla
 CROSS JOIN LATERAL (SELECT * FROM journeys_journey known WHERE known.id = enrollment.journey_id LIMIT 1) AS journey
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollmentjob known WHERE known.id = enrollment.job_id LIMIT 1) AS job
 CROSS JOIN LATERAL (SELECT * FROM customers_customer known WHERE known.id = enrollment.customer_id LIMIT 1) AS customer
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN job.scheduled_for IS NOT NULL AND enrollment.steps_begun = 0
+           THEN greatest(job.scheduled_for, to_timestamp(job.queued_ms / 1000.0)) END AS due_from
+) AS due
 LEFT JOIN LATERAL (SELECT * FROM customers_event last WHERE last.id = enrollment.event_id LIMIT 1) AS event ON true
 LEFT JOIN LATERAL (
     SELECT * FROM journeys_webhookdelivery sent
@@ -181,11 +190,17 @@ def _position(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, que
         error=row["error"],
         event_id=row["event_id"],
         chain=row["chain"],
-        came_with=queued if row["event_serial"] is None and not row["steps_begun"] else row["event_serial"],
+        came_with=_came_with(row, queued),
         now=_instant(row["now"]),
         _row=row,
         _payload=payload,
     )
+
+
+def _came_with(row: dict[str, Any], queued: int | None) -> int | None:
+    if row["event_serial"] is not None or row["steps_begun"]:
+        return row["event_serial"]
+    return queued if queued is None or row["came_before"] is None else max(queued, row["came_before"])
 
 
 def _answer(row: dict[str, Any]) -> Answered | None:
