@@ -198,9 +198,10 @@ def _position(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, que
 
 
 def _came_with(row: dict[str, Any], queued: int | None) -> int | None:
-    if row["event_serial"] is not None or row["steps_begun"]:
-        return row["event_serial"]
-    return queued if queued is None or row["came_before"] is None else max(queued, row["came_before"])
+    since: int | None = row["event_serial"]
+    if since is not None or row["steps_begun"]:
+        return since
+    return queued if queued is None else max(queued, row["came_before"] or 0)
 
 
 def _answer(row: dict[str, Any]) -> Answered | None:
