@@ -1,8 +1,8 @@
 """The calls about journeys, by subject.
 
 1. `path_ids`: the ids in their paths, and what these find.
-2. `trigger`: customers enter a journey; `recipients` are those with payloads of their own, and `dry_runs` has the
-   answers where that is only tried.
+2. `trigger`: customers enter a journey; `recipients` are those with payloads of their own, `schedules` is when they are
+   due, and `dry_runs` has the answers where that is only tried.
 3. `events`: servers report what customers do.
 4. `jobs`: what became of triggers, and taking a job back.
 5. `enrollments`: their history, and ending one early; `customer_journeys`: what queued a customer.

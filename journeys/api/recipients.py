@@ -13,7 +13,8 @@ from engage.json.reading import read
 from engage.json.storable import STORED_DEPTH, depth, describe
 from engage.schema.bodies import NOT_BLANK, at_least_one_of
 from engage.sizes import KIB
-from journeys.entering.trigger import Recipient, ScheduledFor
+from journeys.entering.trigger import Recipient
+from journeys.models.choices import ScheduledFor
 
 _MOST_PAYLOAD_BYTES = 64 * KIB
 ENTRANCE = Text(longest=128, blank_is_absent=True)

@@ -64,12 +64,12 @@ from journeys.entering.trigger import (
     QueuedMany,
     QueuedOne,
     Recipient,
-    ScheduledFor,
     queued_before,
     trigger_many,
     trigger_one,
 )
 from journeys.entry_rules import Verdict
+from journeys.models.choices import ScheduledFor
 
 _ONE = ("customerId", "external_id", "email")  # in order of precedence
 _MANY = ("external_ids", "segment_ids", "recipients")

@@ -12,7 +12,7 @@ from engage.json.keywords import known
 from journeys.enrollments.states import NEXT_ATTEMPT
 from journeys.job_ids import job_id
 from journeys.models import Trigger
-from journeys.models.choices import JobDetails, JobResult, JobStatus, StateOfEnrollment
+from journeys.models.choices import JobDetails, JobResult, JobStatus, ScheduledFor, StateOfEnrollment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +67,7 @@ class CustomerTrigger:
     reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
     details: JobDetails
     queued_at: datetime
+    scheduled_for: ScheduledFor = None
     decided_at: Annotated[
         datetime | None, "When the job was decided, failed or was cancelled; null while it is queued."
     ]
@@ -89,7 +90,8 @@ _PAGE = Statement(
 SELECT job.customer_id, job.queued_ms, job.queued_as, job.journey_id, job.journey_name, job.trigger_id,
        trigger.form, trigger.event_id, event.name AS event_name, job.status,
        nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
-       ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, trigger.queued_at, job.decided_at,
+       ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, trigger.queued_at, job.scheduled_for,
+       job.decided_at,
        enrollment.id AS "enrollment.id", enrollment.state AS "enrollment.state",
        nullif(enrollment.step_id, '') AS "enrollment.step_id",
        nullif(enrollment.exit_reason, '') AS "enrollment.exit_reason",

@@ -31,6 +31,7 @@ from journeys.entering.single import IdentifyingColumn, queue_one
 from journeys.entering.terms import NO_TERMS, Terms
 from journeys.job_ids import job_id, job_ids
 from journeys.models import CHUNK_SIZE, Journey
+from journeys.models.choices import ScheduledFor
 
 # Each task goes on to the lane's next chunk, so messages beyond what workers can usefully serve at once are waste.
 _MOST_WAKEUPS = 16
@@ -98,11 +99,6 @@ class DuplicateEntrance:
     entrance_id: str
     customer_id: Annotated[ObjectId, "The customer's id."]
     job_id: Annotated[str, "The id of the earlier job."]
-
-
-ScheduledFor = Annotated[
-    datetime | None, "When the job is due, of a call with `scheduledFor`. Until then it is queued.", LEFT_OUT
-]
 
 
 @dataclass(frozen=True, kw_only=True)

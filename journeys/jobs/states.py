@@ -9,7 +9,7 @@ from engage.database.sql import Fragment, Statement, Template
 from engage.errors import Refusal
 from engage.json.fields import LEFT_OUT, Spelled
 from journeys.job_ids import JobIdParts, job_id, parse_job_id
-from journeys.models.choices import JobDetails, JobResult, JobStatus
+from journeys.models.choices import JobDetails, JobResult, JobStatus, ScheduledFor
 
 
 class JobNotFound(Refusal):
@@ -51,11 +51,7 @@ class JobState:
         None
     )
     queued_at: datetime
-    scheduled_for: Annotated[
-        datetime | None,
-        "When the job is due; omitted if its call was not scheduled. Until then it is queued.",
-        LEFT_OUT,
-    ] = None
+    scheduled_for: ScheduledFor = None
     decided_at: Annotated[
         datetime | None, "When the job was decided, failed or was cancelled; null while it is queued."
     ]

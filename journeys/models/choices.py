@@ -1,14 +1,21 @@
 """Texts that answers choose from, as types that have names in the OpenAPI document."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated
 
+from engage.json.fields import LEFT_OUT
 from engage.json.keywords import Choice
 from journeys.models.entering import EnrollmentJob
 from journeys.models.walking import Enrollment
 
 JobStatus = Annotated[str, Choice("JobStatus", tuple(EnrollmentJob.Status.values))]
 JobResult = Annotated[str, Choice("JobResult", tuple(EnrollmentJob.Result.values))]
+ScheduledFor = Annotated[
+    datetime | None,
+    "When the job is due; omitted if its call has no `scheduledFor`. Until then it is queued.",
+    LEFT_OUT,
+]
 JobDetails = Annotated[
     Sequence[str],
     "For `conditions_not_met`: the tests that failed, each with the value that was there and what was wanted; at most "

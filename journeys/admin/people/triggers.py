@@ -34,7 +34,7 @@ class TriggerAdmin(ReadOnlyAdmin):
     search_help_text = f"Trigger id, job id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("id", ("journey", "workspace"))}),
-        (None, {"fields": (("form", "customers"), "queued_at", "results")}),
+        (None, {"fields": (("form", "customers"), ("queued_at", "expires_at"), "results")}),
         (None, {"fields": ("event", "request_id", "payload")}),
     )
     change_form_outer_before_template: Any = "journeys/admin/steering.html"
