@@ -125,7 +125,7 @@ def test_what_ends_the_journey_counts_from_the_call_and_first_waits_from_when_it
     let_workers_walk()
     assert ("left" in Enrollment.objects.get().exit_reason) == before
     late = {} if before else {"late": "yes"}  # what was paid before does not count, and the hour since then is over
-    assert Customer.objects.get(external_id="ada").attributes == late
+    assert Customer.objects.get(workspace=acme, external_id="ada").attributes == late
 
 
 def test_a_first_delay_counts_from_then(server: ServerClient, acme: Workspace) -> None:

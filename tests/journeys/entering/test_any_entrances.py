@@ -14,6 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from journeys.entering.terms import Terms
 from journeys.entering.trigger import Recipient, trigger_one
 from journeys.jobs.cancellation import JobAlreadyDecided, cancel_job
 from journeys.merging import merge_journeys
@@ -73,7 +74,7 @@ class Entrances(RuleBasedStateMachine):
         holder = self._holder(whose, entrance)
         queued = trigger_one(
             workspace_id=self.workspace.id, journey_id=self.journey.id, exclude_external_ids=[], called_by="",
-            recipient=Recipient("external_id", whose), payload={"paid": paid}, entrance=entrance,
+            recipient=Recipient("external_id", whose), payload={"paid": paid}, terms=Terms(entrance),
         )  # fmt: skip
         named = [one.job_id for one in getattr(queued, "duplicates", None) or []]
         assert named == ([EnrollmentJob.objects.get(id=holder.id).job_id] if holder else [])
