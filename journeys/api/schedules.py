@@ -65,14 +65,16 @@ ScheduledForField = Annotated[
     Parsed(_schedule, of=Any),
     Spelled("scheduledFor", also="scheduled_for"),
     Keywords(
-        anyOf=[
-            {"type": "string", "format": "date-time"},
-            {
-                "type": "object",
-                "properties": {name: {"type": "string"} for name in _MEMBERS},
-                "required": list(_MEMBERS),
-            },
-        ]
+        strict={
+            "anyOf": [
+                {"type": "string", "pattern": GRAMMAR_WITH_OFFSET},
+                {
+                    "type": "object",
+                    "properties": {name: {"type": "string"} for name in _MEMBERS},
+                    "required": list(_MEMBERS),
+                },
+            ]
+        }
     ),
 ]
 ExpiresAtField = Annotated[
