@@ -1,7 +1,7 @@
 """A job may have a payload of its own, and an entrance, which are forgotten with its customer.
 
 The version before writes neither, and decides jobs that have them: whoever enrolls by a job holds its entrance, or is
-refused by the index of those that hold one (0056), and whoever ends it in another way lets the entrance go.
+refused by the index of those that hold one (0057), and whoever ends it in another way lets the entrance go.
 
 Somebody who was merged is not erased: their alias is there. A call that commits just after an erasure is found by
 whoever ends its jobs (journeys/jobs/forgetting.py).

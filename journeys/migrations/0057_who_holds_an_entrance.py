@@ -13,7 +13,7 @@ from engage.database.repeatable import (
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("journeys", "0055_concurrent_entrances")]
+    dependencies = [("journeys", "0056_concurrent_entrances")]
 
     operations = [
         AddIndexConcurrently(

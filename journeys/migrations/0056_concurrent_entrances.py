@@ -1,16 +1,21 @@
-"""A job may be scheduled. The version before writes none, and serves no chunk of one before it is due."""
+"""Whether a journey's entrances count apart. The version before counts them together."""
 
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("journeys", "0056_who_holds_an_entrance")]
+    dependencies = [("journeys", "0055_entrances_of_enrollments")]
 
     operations = [
         migrations.AddField(
-            model_name="enrollmentjob",
-            name="scheduled_for",
-            field=models.DateTimeField(help_text="When it is due.", null=True),
+            model_name="journey",
+            name="concurrent_entrances",
+            field=models.BooleanField(
+                db_default=False,
+                default=False,
+                help_text="May a customer be inside once for each entrance? The two rules before then count for each "
+                "apart.",
+            ),
         ),
         migrations.AlterField(
             model_name="enrollmentjob",
@@ -25,7 +30,6 @@ class Migration(migrations.Migration):
                     ("journey_inactive", "Journey Inactive"),
                     ("customer_deleted", "Customer Deleted"),
                     ("duplicate_entrance", "Duplicate Entrance"),
-                    ("expired", "Expired"),
                     ("failed", "Failed"),
                     ("cancelled", "Cancelled"),
                 ],

@@ -8,7 +8,7 @@ from engage.database.repeatable import AddIndexConcurrently
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("journeys", "0058_expiring_triggers")]
+    dependencies = [("journeys", "0059_expiring_triggers")]
 
     operations = [
         AddIndexConcurrently(

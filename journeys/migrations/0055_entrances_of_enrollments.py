@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("journeys", "0053_decisions_are_told")]
+    dependencies = [("journeys", "0054_drafts_of_journeys")]
 
     operations = [
         migrations.AddField(

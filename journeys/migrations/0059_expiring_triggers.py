@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("journeys", "0057_scheduled_jobs")]
+    dependencies = [("journeys", "0058_scheduled_jobs")]
 
     operations = [
         migrations.AddField(
