@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
-from unfold.widgets import UnfoldAdminPasswordInput
+from unfold.widgets import UnfoldAdminPasswordWidget
 
 from engage.audit.facts import SECRET
 from engage.audit.recording import change, record
@@ -27,7 +27,7 @@ class _PasswordForm(SetPasswordForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
-            field.widget = UnfoldAdminPasswordInput(attrs={"autocomplete": "new-password"})
+            field.widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"})
 
 
 def invitation(user: User) -> str:

@@ -27,7 +27,7 @@ from journeys.enrollments.deliveries import (
 from journeys.models import InAppDelivery, Journey, WebhookDelivery
 
 SHOWN = 50
-_HEADERS = ["Sent", "Customer", "Journey", "Step", "What, and what became of it"]
+_HEADERS = ["Sent", "Customer", "Journey", "Step", "What it came to"]
 _MOST_JOURNEYS = 500
 _NOBODY = "g"  # after every id
 
@@ -112,5 +112,5 @@ def _row(sent: SentDelivery, customers: Mapping[str, Customer], *, sees_journeys
         link(who) if who else gone(sent.customer_id),
         link(Journey(pk=sent.journey_id, name=sent.journey_name or "")) if sees_journeys and sent.journey_name else "-",
         sent.step_id,
-        said_of(sent),
+        format_html("<div>{}</div>", said_of(sent)),
     ]

@@ -140,7 +140,7 @@ class FailureAdmin(SendsAgain):
         """All that was sent, delivered or not."""
         if not kinds_seen(request):
             raise PermissionDenied
-        return self.page(request, "journeys/admin/sent.html", title="Deliveries", **sent_list(request))
+        return self.page(request, "journeys/admin/sent.html", title="Deliveries", opts=None, **sent_list(request))
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Goes to the timeline in which it stands, for who may see that."""
