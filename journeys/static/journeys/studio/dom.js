@@ -2,9 +2,10 @@
 export function el(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
+    if (value === undefined || value === null) continue;
     if (typeof value === "function") element.addEventListener(key, value);
     else if (key in element && !key.startsWith("aria") && key !== "list") element[key] = value;
-    else if (value !== undefined && value !== null && value !== false) element.setAttribute(key === "class" ? "class" : key, value);
+    else if (value !== false) element.setAttribute(key === "class" ? "class" : key, value);
   }
   element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
   return element;

@@ -35,7 +35,7 @@ function wayOf(step, slot, at, number, studio, acts) {
   const label = number > 1 ? studio.waysOf(step)[at] || slot.label : "";
   const to = slot.target === null ? "the end" : slot.target ?? "nowhere";
   const way = { from: step.id, path: slot.path };
-  return el("div", { class: "studio-way" }, el("span", {}, `${label ? `${label} ` : ""}→ ${to}`), plus(way, `after ${step.id}${label ? `, ${label}` : ""}`, studio, acts));
+  return el("div", { class: "studio-way" }, el("span", {}, `${label ? `${label} ` : ""}→ ${to}`), plus(way, `after ${step.id}${label ? `, ${slot.label}` : ""}`, studio, acts));
 }
 
 function plus(way, where, studio, acts) {
