@@ -529,7 +529,7 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
             exclude_external_ids=body.excluded,
             payload=body.payload,
             now=timezone.now(),
-            entrance=body.entrance_id,
+            terms=body.terms,
         )
         return _done(DryRunData.of(run, listed=True), DRY_RUN_MESSAGE)
     if body.recipients:
@@ -540,6 +540,7 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
             recipients=sent,
             exclude_external_ids=body.excluded,
             payload=body.payload,
+            terms=body.terms,
         )
         minimal = _prefers_minimal(asked.request)
         data = replace(DryRunData.of(run, listed=not minimal), refused=with_those_named_twice(refused, twice))
@@ -549,7 +550,7 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
         journey_id=journey_id,
         audience=body.audience,
         payload=body.payload,
-        entrance=body.entrance_id,
+        terms=body.terms,
     )
     if _prefers_minimal(asked.request):
         return replace(_done(DryRunData.of(run, listed=False), DRY_RUN_MESSAGE), headers=_MINIMAL)

@@ -20,6 +20,7 @@ from engage.database.statement_limit import longer_statements
 from journeys.connections.surroundings import surroundings_for
 from journeys.enrollments.revisions import courses_of
 from journeys.entering.entry_decisions import decide_jobs
+from journeys.entering.terms import NO_TERMS, Terms
 from journeys.entering.trigger import JourneyNotFound, Recipient, require_api_trigger
 from journeys.entering.waiting_jobs import supposed_by_events, supposed_jobs, supposed_with_payloads
 from journeys.entry_rules import Decision, Verdict
@@ -64,7 +65,7 @@ def dry_run_one(
     exclude_external_ids: Sequence[str],
     payload: Mapping[str, Any],
     now: datetime,
-    entrance: str | None = None,
+    terms: Terms = NO_TERMS,
 ) -> DryRun:
     """What `trigger_one` would do, with the customer's path from `now` on, even if they would not enter.
 
@@ -78,13 +79,15 @@ def dry_run_one(
     return DryRun(
         journey_id=journey.id,
         left_out=LeftOut(),
-        pages=iter([try_customers(journey=journey, customers=[named], payload=payload, entrance=entrance)]),
-        rehearsal=rehearse_journey(journey=journey, customer=customer, payload=payload, now=now, entrance=entrance),
+        pages=iter([try_customers(journey=journey, customers=[named], payload=payload, terms=terms)]),
+        rehearsal=rehearse_journey(
+            journey=journey, customer=customer, payload=payload, now=now, entrance=terms.entrance
+        ),
     )
 
 
 def dry_run_many(
-    *, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any], entrance: str | None = None
+    *, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any], terms: Terms = NO_TERMS
 ) -> DryRun:
     """What `trigger_many` would do. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
     journey = _journey(workspace_id, journey_id)
@@ -95,7 +98,7 @@ def dry_run_many(
     return DryRun(
         journey_id=journey.id,
         left_out=missing,
-        pages=(try_customers(journey=journey, customers=page, payload=payload, entrance=entrance) for page in pages),
+        pages=(try_customers(journey=journey, customers=page, payload=payload, terms=terms) for page in pages),
     )
 
 
@@ -106,6 +109,7 @@ def dry_run_recipients(
     recipients: Sequence[SentRecipient],
     exclude_external_ids: Sequence[str],
     payload: Mapping[str, Any],
+    terms: Terms = NO_TERMS,
 ) -> tuple[DryRun, list[int]]:
     """What `trigger_recipients` would do, and the places, from 0, of those who are somebody named before.
 
@@ -120,7 +124,9 @@ def dry_run_recipients(
     entries = [
         (one.customer_id, {**payload, **(own[one.place].payload or {})}, own[one.place].entrance) for one in first
     ]
-    jobs = supposed_with_payloads(workspace_id=workspace_id, journey_id=journey.id, entries=entries)
+    jobs = supposed_with_payloads(
+        workspace_id=workspace_id, journey_id=journey.id, entries=entries, expired=terms.is_over
+    )
     tried = _tried([NamedCustomer(one.customer_id, one.external_id) for one in first], jobs)
     run = DryRun(journey_id=journey.id, left_out=missing, pages=iter([tried]))
     return run, [one.place - 1 for one in found if one.is_second]
@@ -132,7 +138,7 @@ def try_customers(
     customers: Sequence[NamedCustomer],
     payload: Mapping[str, Any],
     event_name: str | None = None,
-    entrance: str | None = None,
+    terms: Terms = NO_TERMS,
 ) -> list[Tried]:
     """What a worker would decide now if these customers, who exist and are listed once each, were queued."""
     jobs = supposed_jobs(
@@ -141,7 +147,8 @@ def try_customers(
         customer_ids=[customer.customer_id for customer in customers],
         payload=payload,
         event_name=event_name,
-        entrance=entrance,
+        entrance=terms.entrance,
+        expired=terms.is_over,
     )
     return _tried(customers, jobs)
 

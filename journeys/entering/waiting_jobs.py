@@ -149,7 +149,7 @@ _SUPPOSED = Template(
 SELECT named.id, '' AS trigger_id, '' AS request_id, {workspace_id}::text AS workspace_id, named.journey_id,
        named.customer_id, named.payload, NULL::text AS event_id, named.event_name, NULL::text AS event_message,
        named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
-       NULL::bigint AS due_ms, false AS expired,
+       NULL::bigint AS due_ms, {expired}::boolean AS expired,
        named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name
 FROM {named}
 """
@@ -235,6 +235,7 @@ def supposed_jobs(
     payload: Mapping[str, Any],
     event_name: str | None = None,
     entrance: str | None = None,
+    expired: bool = False,
 ) -> Fragment:
     """The relation of the jobs that a call (or an event) would create for these customers, numbered from 1."""
     named = _OF_ONE_JOURNEY.filled(
@@ -244,17 +245,17 @@ def supposed_jobs(
         customer_ids=list(customer_ids),
         entrance=entrance,
     )
-    return _SUPPOSED.filled(workspace_id=workspace_id, named=named)
+    return _SUPPOSED.filled(workspace_id=workspace_id, named=named, expired=expired)
 
 
 def supposed_with_payloads(
-    *, workspace_id: str, journey_id: str, entries: Sequence[tuple[str, Mapping[str, Any], str | None]]
+    *, workspace_id: str, journey_id: str, entries: Sequence[tuple[str, Mapping[str, Any], str | None]], expired: bool
 ) -> Fragment:
     """The relation of the jobs that a call would create for customers with payloads and entrances of their own,
     numbered from 1.
     """
     rows = [(journey_id, whom, json.dumps(payload), None, None, entrance) for whom, payload, entrance in entries]
-    return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows))
+    return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows), expired=expired)
 
 
 def supposed_by_events(*, workspace_id: str, entries: Sequence[tuple[str, NewEvent]]) -> Fragment:
@@ -263,7 +264,7 @@ def supposed_by_events(*, workspace_id: str, entries: Sequence[tuple[str, NewEve
         (journey_id, event.customer_id, json.dumps(dict(event.properties)), event.name, event.verified, event.entrance)
         for journey_id, event in entries
     ]
-    return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows))
+    return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows), expired=False)
 
 
 def read_jobs(jobs: Fragment) -> list[WaitingJob]:

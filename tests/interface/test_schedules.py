@@ -208,7 +208,10 @@ def test_what_is_wrong_is_named(server: ServerClient, journey: Journey, message:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_not_decided_by_its_time_is_expired(server: ServerClient, journey: Journey, form: str) -> None:
-    data(trigger(server, journey, {**FORMS[form], "expires_at": ahead(days=-1)}))
+    over = {**FORMS[form], "expires_at": ahead(days=-1)}
+    path = f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger?dryRun=true"
+    assert data(server.post(path, over), status=200)["results"] == {"expired": 1}
+    data(trigger(server, journey, over))
     data(trigger(server, journey, {**FORMS[form], "expiresAt": ahead(days=1), "entranceId": "order-17"}))
     let_workers_decide()
     assert results() == ["expired", "enrolled"]

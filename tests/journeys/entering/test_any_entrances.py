@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -21,6 +20,7 @@ from journeys.merging import merge_journeys
 from journeys.models import Enrollment, EnrollmentJob, Journey
 from journeys.steering.entrances import exit_entrance
 from tests.support.calls import let_workers_decide
+from tests.support.examples import examples
 from tests.support.factories import CustomerFactory, JourneyFactory, WorkspaceFactory
 from tests.support.tables import empty_all
 
@@ -154,7 +154,5 @@ class Entrances(RuleBasedStateMachine):
 def test_whatever_happens_an_entrance_is_entered_once() -> None:
     run_state_machine_as_test(
         Entrances,
-        settings=settings(
-            max_examples=15, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=examples(15, stateful_step_count=15),
     )
