@@ -86,8 +86,9 @@ class FeedPart:
 # Only so many batches are looked at, and of those wanted only as many are unpacked as fill the page.
 _PAGE = Template(
     """
-SELECT id, type, journey_id, at, position, number, customer_id, external_id, trigger_id, job_id, enrollment_id, result,
-       reason
+SELECT id, type, journey_id, at, position, number, customer_id, external_id, trigger_id,
+       coalesce(job_id, 'enroll-' || journey_id || '-' || customer_id || '-' || queued_ms) AS job_id, enrollment_id,
+       result, reason
 FROM (
     SELECT id, position, sum(size) OVER (ORDER BY position) - size AS before FROM (
         SELECT id, position, size FROM engage_feedbatch, {in_index_order}
@@ -99,9 +100,9 @@ FROM (
 ) AS wanted
 CROSS JOIN LATERAL (
     SELECT type, journey_id, at, event.* FROM engage_feedbatch known CROSS JOIN LATERAL unnest(
-        customer_ids, external_ids, trigger_ids, job_ids, enrollment_ids, results, reasons
+        customer_ids, external_ids, trigger_ids, queued_ms, job_ids, enrollment_ids, results, reasons
     ) WITH ORDINALITY AS event(
-        customer_id, external_id, trigger_id, job_id, enrollment_id, result, reason, number
+        customer_id, external_id, trigger_id, queued_ms, job_id, enrollment_id, result, reason, number
     )
     WHERE known.id = wanted.id
 ) AS event

@@ -21,9 +21,11 @@ _CATCH_UP_SECONDS = 20.0
 # By type, and what it tells of; with the result of a decision. Who was merged keeps the ids of then.
 _DIFFERENCES = """
 WITH told AS (
-    SELECT type, CASE type WHEN 'job.decided' THEN job_id || ' ' || result ELSE enrollment_id END AS of
-    FROM engage_feedbatch CROSS JOIN LATERAL unnest(job_ids, enrollment_ids, results)
-        AS event(job_id, enrollment_id, result)
+    SELECT type, CASE type WHEN 'job.decided' THEN coalesce(
+        job_id, 'enroll-' || journey_id || '-' || customer_id || '-' || queued_ms
+    ) || ' ' || result ELSE enrollment_id END AS of
+    FROM engage_feedbatch CROSS JOIN LATERAL unnest(customer_ids, queued_ms, job_ids, enrollment_ids, results)
+        AS event(customer_id, queued_ms, job_id, enrollment_id, result)
     WHERE type LIKE 'enrollment.%%' OR type = 'job.decided'
 ), happened AS (
     SELECT 'job.decided' AS type, coalesce(
