@@ -24,7 +24,7 @@ class Scope(models.TextChoices):
     FEED = "feed", "read what happens in journeys"
     MESSAGES = "messages", "read and change what in-app messages may write"
     AUDIT = "audit", "read who changed what"
-    DEFINITIONS = "definitions", "steer journeys, and change journeys, segments and variables themselves"
+    DEFINITIONS = "definitions", "steer journeys, and change journeys, segments, variables and subscriptions themselves"
     CONNECTIONS = "connections", "change connections to providers"
 
 

@@ -7,8 +7,8 @@
    failures.py, cut_off.py: what becomes of work that fails; counts/: how many went which way.
 4. webhooks/: what steps send; in_app/: what they show on pages; steering/: what is held, resumed, aborted
    and taken back.
-5. api/: the calls; feed/: what happens, read in order; admin/: the pages of staff; tasks.py, wakeups.py, due.py:
-   workers, and how they are woken.
+5. api/: the calls; feed/: what happens, read in order; subscriptions/: the same, pushed; admin/: the pages of staff;
+   tasks.py, wakeups.py, due.py: workers, and how they are woken.
 6. models/: the tables; job_ids.py: the ids of jobs; merging.py, personal.py: what is moved, told and erased with
    people; apps.py: for Django.
 7. operations/: how long records are kept, what waits, and what nobody may read; seeding/: a workspace from a file.

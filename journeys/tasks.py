@@ -17,6 +17,7 @@ from journeys.entering.scheduled import come_due
 from journeys.in_app.expiring import expire
 from journeys.models import Chunk
 from journeys.steering.going_on import go_on
+from journeys.subscriptions.outbox import Outbox
 from journeys.walking import walk_due
 from journeys.webhooks.client import Client
 from journeys.webhooks.giving_up import give_up_late
@@ -96,7 +97,8 @@ def walk() -> None:
 
 @shared_task(name=wakeups.SEND)
 def send() -> None:
-    """Sends the webhooks that are due, and wakes a walker for the enrollments that wait for them.
+    """Sends the webhooks that are due, and what subscriptions are to be told. Wakes a walker for the enrollments that
+    wait for webhooks.
 
     Nothing while SENDING is off.
     """
@@ -104,7 +106,7 @@ def send() -> None:
         return
     client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS, rules=settings.WEBHOOK_TARGETS)
     for sent in send_due(
-        threads=settings.WEBHOOK_THREADS, client=client, seconds=_SEND_SECONDS, stopping=_worker_stops
+        threads=settings.WEBHOOK_THREADS, client=client, seconds=_SEND_SECONDS, stopping=_worker_stops, pushes=Outbox()
     ):
         wakeups.wake(sent.due)
 

@@ -171,6 +171,12 @@ def _of_backlog(found: Backlog) -> Iterator[Metric]:
         samples=[Sample(value=number, labels={"by": who}) for who, number in held.items()],
     )  # fmt: skip
     yield _gauge("engage_webhook_hosts_held", "Hosts of workspaces that are held.", found.held.hosts)
+    yield _gauge("engage_subscriptions_paused", "Subscriptions to which nothing is pushed.", found.subscriptions.paused)
+    yield _gauge(
+        "engage_subscription_failing_seconds",
+        "For how long the first subscription that is not paused has taken nothing.",
+        found.subscriptions.seconds_failing,
+    )
 
 
 def _of_storage(found: Storage) -> Iterator[Metric]:

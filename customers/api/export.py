@@ -83,6 +83,7 @@ _EXPORT = CustomerExport(
     answer=_EXPORTED,
     examples={"Exported": _EXPORT},
     refuses=[CustomerNotFound(named="customerId"), AllJourneysNeeded(), LargeWorkInProgress()],
+    of_all_journeys=True,
 )
 def export_customer(asked: Asked[None, None], customer_id: str) -> CustomerExport | LongAnswer:
     """Export all that is stored of a customer
@@ -92,8 +93,6 @@ def export_customer(asked: Asked[None, None], customer_id: str) -> CustomerExpor
     conditions the customer meets. A key that is for certain journeys only may not export. That somebody exported it is
     noted in the audit.
     """
-    if asked.key.journeys is not None:
-        raise AllJourneysNeeded
     with snapshot():
         own_id, records = export(workspace_id=asked.workspace_id, customer_id=customer_id)
         with time_for_all_of(workspace_id=asked.workspace_id, customer_id=own_id):

@@ -122,7 +122,8 @@ class Call:
     of its own, and `refuses` examples of the refusals of its own. With `once`, it takes an `Idempotency-Key`; with
     `optional_body`, no body at all is an empty one. `max_body_bytes` and `max_inflated_bytes` allow larger bodies than
     elsewhere. Its view inherits from `view`, which says what the call needs of its own (engage/http/views.py). Paths
-    that are called `often` are matched before the others.
+    that are called `often` are matched before the others. A key that is for certain journeys only may make no call that
+    is `of_all_journeys`.
     """
 
     method: str
@@ -145,6 +146,7 @@ class Call:
     max_inflated_bytes: int | None = None
     view: type[Any] | None = None
     often: bool = False
+    of_all_journeys: bool = False
 
     function: Callable[..., Any] = field(init=False)
     signature: Signature = field(init=False)

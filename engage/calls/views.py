@@ -17,7 +17,7 @@ from engage.calls.document import described
 from engage.calls.queries import DRY_RUN_MESSAGE, DryRun, is_dry_run, read_query
 from engage.http.envelope import success
 from engage.http.replays import once_per_key
-from engage.http.views import FOREIGN_WORKSPACE, SdkView, ServerView, WorkspaceNotFound
+from engage.http.views import FOREIGN_WORKSPACE, AllJourneysNeeded, SdkView, ServerView, WorkspaceNotFound
 from engage.json.fields import snake_case
 from engage.json.reading import read
 from engage.json.writing import written
@@ -102,6 +102,8 @@ class _ServerEndpoint(_Endpoint, ServerView):
         super().initial(request, *args, **kwargs)
         if self.call.is_of_workspace and not self.call.missing and not self.is_own(kwargs["workspace_id"]):
             raise WorkspaceNotFound
+        if self.call.of_all_journeys and self.api_key.journeys is not None:
+            raise AllJourneysNeeded
 
     @cached_property
     def ids(self) -> Mapping[str, str]:

@@ -56,10 +56,12 @@ class JourneyNotAllowed(Refusal):
 
 
 class AllJourneysNeeded(JourneyNotAllowed):
-    """The API key is for certain journeys only, and the answer tells of all."""
+    """The API key is for certain journeys only, and the call is about all."""
 
     def __init__(self) -> None:
-        super(JourneyNotAllowed, self).__init__("This API key is for certain journeys only, and an export has all.")
+        super(JourneyNotAllowed, self).__init__(
+            "This API key is for certain journeys only, and this call is about all."
+        )
 
 
 class ApiView(APIView):

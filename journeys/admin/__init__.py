@@ -7,7 +7,7 @@
 """
 
 from journeys.admin.connections import connections, variables
-from journeys.admin.deliveries import failures, webhook_secrets
+from journeys.admin.deliveries import failures, subscriptions, webhook_secrets
 from journeys.admin.journeys import page as journeys
 from journeys.admin.overview import dashboard
 from journeys.admin.people import enrollments, history, in_app, jobs, panels, triggers
@@ -24,6 +24,7 @@ __all__ = [
     "journeys",
     "panels",
     "steered",
+    "subscriptions",
     "triggers",
     "variables",
     "webhook_secrets",

@@ -8,7 +8,8 @@
 5. `enrollments`: their history, and ending one early; `customer_journeys`: what queued a customer.
 6. `deliveries`: what was sent to a customer. `entrances`: exiting one.
 7. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
-8. `definitions`: journeys, segments, connections and variables are made, read, changed and deleted.
+8. `definitions`: journeys, segments, connections, variables and subscriptions are made, read, changed and deleted;
+   `subscriptions`: what these have of their own.
 9. `lists`: journeys and segments, page by page.
 10. `statistics`: their steps as a graph, and counts of what they do.
 11. `feed`: what happens in them.
@@ -26,6 +27,7 @@ from journeys.api import (
     lists,
     statistics,
     steering,
+    subscriptions,
     trigger,
 )
 
@@ -41,5 +43,6 @@ __all__ = [
     "lists",
     "statistics",
     "steering",
+    "subscriptions",
     "trigger",
 ]

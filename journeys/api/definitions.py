@@ -1,4 +1,6 @@
-"""The calls about definitions: journeys, segments, connections and variables, each as the item of a seed file."""
+"""The calls about definitions: journeys, segments, connections, variables and subscriptions, each as the item of a seed
+file.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +24,7 @@ from journeys.api.path_ids import JOURNEY_ID
 from journeys.connections.variables import VariableInUse
 from journeys.design.connections import BreaksJourneys, ConnectionInUse
 from journeys.design.warnings import DefinitionWarning
+from journeys.models import LARGEST_BATCH
 from journeys.seeding import kinds
 from journeys.seeding.definitions import (
     Definition,
@@ -40,6 +43,12 @@ _CONNECTION_ID = PathId(
     description="The connection's id, or its key.",
     example="68a1f0c2e4b0a1d2c3e4f5c1",
     missing=kinds.ConnectionNotFound,
+)
+SUBSCRIPTION_ID = PathId(
+    name="subscriptionId",
+    description="The subscription's id, or its key.",
+    example="68a1f0c2e4b0a1d2c3e4f5e1",
+    missing=kinds.SubscriptionNotFound,
 )
 _VARIABLE = PathId(name="key", description="The variable's name.", example="shop", missing=kinds.VariableNotFound)
 _ETAG = '"3f1c7a90b6e24d5f8a7b6c5d4e3f2a1b"'
@@ -112,6 +121,27 @@ class VariableBody:
 
     key: Annotated[Any, "The name, as in the path; may be left out.", _TEXT] = None
     value: Annotated[Any, "Any JSON but null. No secret: everybody reads it. Required."] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubscriptionBody:
+    """A subscription, whole. What is left out, or null, gets its default."""
+
+    key: Annotated[Any, _KEY, _TEXT] = None
+    url: Annotated[Any, "Where events are posted. Required.", _TEXT] = None
+    types: Annotated[
+        Any, "The types of events that are pushed; all by default.", Keywords(type="array", items={"type": "string"})
+    ] = None
+    journeys: Annotated[
+        Any,
+        "The keys of the journeys whose events are pushed; all by default, with what is of no journey.",
+        Keywords(type="array", items={"type": "string"}),
+    ] = None
+    batch: Annotated[
+        Any,
+        "How many events one request has at most; 100 by default.",
+        Keywords(type="integer", minimum=1, maximum=LARGEST_BATCH),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +238,16 @@ _CONNECTION = {
 }
 
 
-def _record(id_: str, item: Mapping[str, Any]) -> Answered[DefinitionRecord]:
+EXAMPLE_SUBSCRIPTION: dict[str, Any] = {
+    "key": "crm",
+    "url": "https://crm.example/events",
+    "types": ["job.decided"],
+    "journeys": None,
+    "batch": 100,
+}
+
+
+def record_of(id_: str, item: Mapping[str, Any]) -> Answered[DefinitionRecord]:
     record = DefinitionRecord(id=id_, key=item["key"], definition=item, warnings=[])
     return Answered(data=record, headers={"ETag": _ETAG})
 
@@ -330,7 +369,7 @@ def put_journey(asked: Asked[JourneyBody, DryRun], journey_id: str) -> Answered[
     return _write(kinds.JOURNEYS, asked, journey_id)
 
 
-@_get(**_of_journeys, examples={"Found": _record(JOURNEY_ID.example, _JOURNEY)})
+@_get(**_of_journeys, examples={"Found": record_of(JOURNEY_ID.example, _JOURNEY)})
 def get_journey(asked: Asked[None, None], journey_id: str) -> Answered[DefinitionRecord]:
     """Read a journey
 
@@ -371,7 +410,7 @@ def put_segment(asked: Asked[SegmentBody, DryRun], segment_id: str) -> Answered[
     return _write(kinds.SEGMENTS, asked, segment_id)
 
 
-@_get(**_of_segments, examples={"Found": _record(SEGMENT_ID.example, _SEGMENT)})
+@_get(**_of_segments, examples={"Found": record_of(SEGMENT_ID.example, _SEGMENT)})
 def get_segment(asked: Asked[None, None], segment_id: str) -> Answered[DefinitionRecord]:
     """Read a segment
 
@@ -430,7 +469,7 @@ def put_connection(asked: Asked[ConnectionBody, ConnectionQuery], connection_id:
     return _write(kinds.CONNECTIONS, asked, connection_id, confirmed=asked.query.confirm)
 
 
-@_get(**_of_connections, examples={"Found": _record(_CONNECTION_ID.example, _CONNECTION)})
+@_get(**_of_connections, examples={"Found": record_of(_CONNECTION_ID.example, _CONNECTION)})
 def get_connection(asked: Asked[None, None], connection_id: str) -> Answered[DefinitionRecord]:
     """Read a connection
 
@@ -474,7 +513,7 @@ def put_variable(asked: Asked[VariableBody, DryRun], key: str) -> Answered[PutDe
     return _write(kinds.VARIABLES, asked, key)
 
 
-@_get(**_of_variables, examples={"Found": _record("68a1f0c2e4b0a1d2c3e4f5d1", _SHOP)})
+@_get(**_of_variables, examples={"Found": record_of("68a1f0c2e4b0a1d2c3e4f5d1", _SHOP)})
 def get_variable(asked: Asked[None, None], key: str) -> Answered[DefinitionRecord]:
     """Read a variable
 
@@ -492,3 +531,47 @@ def delete_variable(asked: Asked[None, None], key: str) -> DefinitionDeleted:
     Deletes the variable, unless definitions read it.
     """
     return _take_away(kinds.VARIABLES, asked, key)
+
+
+# Subscriptions -------------------------------------------------------------------------------------------------------
+
+_of_subscriptions: dict[str, Any] = {
+    "path": "subscriptions/{workspaceId}/{subscriptionId}",
+    "scope": Scope.DEFINITIONS,
+    "ids": [SUBSCRIPTION_ID],
+    "of_all_journeys": True,  # whatever is pushed, its receiver keeps
+}
+
+
+@_put(
+    **_of_subscriptions,
+    requests={"Decisions": {"url": "https://crm.example/events", "types": ["job.decided"]}},
+    examples=_put_examples(SUBSCRIPTION_ID.example, EXAMPLE_SUBSCRIPTION, changed=["types"], inside=None),
+    refuses=[*_REFUSED, DefinitionInvalid("url: This field cannot be blank."), *_UNSEEN],
+)
+def put_subscription(asked: Asked[SubscriptionBody, DryRun], subscription_id: str) -> Answered[PutDefinitionRecord]:
+    """Create or replace a subscription
+
+    The body is the subscription's item of a seed file, whole. A new one is told what happens from now on; the feed is
+    kept for as long as there is any. How far one has come, and whether it is paused, is no part of it, and stays. Where
+    other events are wanted than before, some may be pushed twice.
+    """
+    return _write(kinds.SUBSCRIPTIONS, asked, subscription_id)
+
+
+@_get(**_of_subscriptions, examples={"Found": record_of(SUBSCRIPTION_ID.example, EXAMPLE_SUBSCRIPTION)})
+def get_subscription(asked: Asked[None, None], subscription_id: str) -> Answered[DefinitionRecord]:
+    """Read a subscription
+
+    Returns the subscription, as a PUT takes it.
+    """
+    return _read(kinds.SUBSCRIPTIONS, asked, subscription_id)
+
+
+@_delete(**_of_subscriptions, refuses=_UNSEEN)
+def delete_subscription(asked: Asked[None, None], subscription_id: str) -> DefinitionDeleted:
+    """Delete a subscription
+
+    Deletes the subscription, with what was on its way. Without any, the feed is kept only where it is on.
+    """
+    return _take_away(kinds.SUBSCRIPTIONS, asked, subscription_id)

@@ -1,6 +1,6 @@
 """Journeys (journeys.py), the triggers that name customers for them and the resulting jobs (entering.py), enrollments
 (walking.py), their webhooks (webhooks.py) and the in-app messages that they deliver (in_app.py); what is done about
-them (steering.py) and counted of them (counts.py).
+them (steering.py) and counted of them (counts.py); who is told of all that (subscriptions.py).
 
 connections.py: what definitions name that is not in them; credentials.py: columns that hold credentials;
 choices.py: what answers choose from.
@@ -12,6 +12,7 @@ from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, 
 from journeys.models.in_app import InAppDelivery
 from journeys.models.journeys import Journey, JourneyDraft, JourneyRevision
 from journeys.models.steering import GuardedResults, SteeredHost, SteeringAct
+from journeys.models.subscriptions import LARGEST_BATCH, Push, Subscription
 from journeys.models.walking import Enrollment, StepRun
 from journeys.models.webhooks import (
     Resending,
@@ -24,6 +25,7 @@ from journeys.models.webhooks import (
 
 __all__ = [
     "CHUNK_SIZE",
+    "LARGEST_BATCH",
     "Chunk",
     "Connection",
     "Count",
@@ -36,10 +38,12 @@ __all__ = [
     "Journey",
     "JourneyDraft",
     "JourneyRevision",
+    "Push",
     "Resending",
     "SteeredHost",
     "SteeringAct",
     "StepRun",
+    "Subscription",
     "Trigger",
     "TriggerProgress",
     "UnknownExternalId",

@@ -45,6 +45,7 @@ class Backlog:
     open_circuits: int
     seconds_failing: float
     held: "HeldNow"
+    subscriptions: "SubscriptionsNow"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,14 @@ class HeldNow:
     by_guard: int
     by_others: int
     hosts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubscriptionsNow:
+    """How many subscriptions are paused, and for how long the first of the others has taken nothing; 0 if all do."""
+
+    paused: int
+    seconds_failing: float
 
 
 # The first turns are found by skipping from workspace to workspace.
@@ -120,12 +129,20 @@ FROM journeys_journey WHERE (held_at IS NOT NULL OR resumed_at IS NOT NULL) AND 
 """)
 
 
+_SUBSCRIPTIONS = Statement("""
+SELECT count(*) FILTER (WHERE paused_at IS NOT NULL),
+       extract(epoch FROM now() - min(failing_since) FILTER (WHERE paused_at IS NULL))
+FROM journeys_subscription
+""")
+
+
 def backlog() -> Backlog:
-    """The current backlog, and what is held, in four statements."""
+    """The current backlog, and what is held or paused, in five statements."""
     lanes = _LANES.rows(lanes=Chunk.Lane.values, most=COUNTED_AT_MOST)
     (enrollments,) = _ENROLLMENTS.rows(most=COUNTED_AT_MOST)
     ((webhooks, late, circuits, failing),) = _WEBHOOKS.rows(most=COUNTED_AT_MOST)
     ((by_guard, by_others, hosts),) = _HELD.rows(guard=GUARD)
+    ((paused, subscription_failing),) = _SUBSCRIPTIONS.rows()
     return Backlog(
         lanes=[LaneBacklog(lane=lane, jobs=_waiting(*waiting)) for lane, *waiting in lanes],
         enrollments=_waiting(*enrollments),
@@ -133,6 +150,7 @@ def backlog() -> Backlog:
         open_circuits=circuits,
         seconds_failing=float(failing or 0),
         held=HeldNow(by_guard=by_guard, by_others=by_others, hosts=hosts),
+        subscriptions=SubscriptionsNow(paused=paused, seconds_failing=max(0.0, float(subscription_failing or 0))),
     )
 
 

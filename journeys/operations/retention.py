@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q
 
 from engage.database.pruning import Prunable
-from journeys.models import WebhookCircuit, WebhookHost, WebhookSecret
+from journeys.models import Push, WebhookCircuit, WebhookHost, WebhookSecret
 
 _CIRCUIT_KEPT = timedelta(days=2)  # a host that is still called is called again within a day
 
@@ -111,6 +111,15 @@ EVENTS = Prunable(
 )
 
 FEED = Prunable(what="parts of the feed", table="engage_feedbatch", key=("id",), may_go="old.at < %(before)s")
+
+
+def prune_pushes(*, before: datetime, dry_run: bool) -> int:
+    """Deletes what was pushed before; what waits goes with its subscription, or ends once its events are gone.
+
+    A dry run only counts it. One request has up to a hundred events, so there are few.
+    """
+    ended = Push.objects.exclude(state=Push.State.WAITING).filter(due_at__lt=before)
+    return ended.count() if dry_run else ended.delete()[0]
 
 
 def prune_retired_secrets(*, now: datetime, dry_run: bool) -> int:

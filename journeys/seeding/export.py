@@ -7,7 +7,7 @@ from typing import Any
 
 from customers.models import Segment
 from engage.models import ApiKey, App, Workspace
-from journeys.models import Connection, Journey, Variable
+from journeys.models import Connection, Journey, Subscription, Variable
 from journeys.seeding.access import written_api_key, written_app
 from journeys.seeding.sections import SECTIONS
 from journeys.seeding.written import (
@@ -16,6 +16,7 @@ from journeys.seeding.written import (
     written_connection,
     written_journeys,
     written_segment,
+    written_subscription,
     written_variable,
 )
 from journeys.steps.secrets import Change, Path, is_open
@@ -42,6 +43,7 @@ def items_of(workspace: Workspace) -> dict[str, list[Item]]:
         "variables": [written_variable(variable) for variable in Variable.objects.filter(**own).order_by("name")],
         "connections": [written_connection(one) for one in Connection.objects.filter(**own).order_by("key")],
         "journeys": written_journeys(journeys),
+        "subscriptions": [written_subscription(one) for one in Subscription.objects.filter(**own).order_by("key")],
         **{name: section.write(workspace) for name, section in SECTIONS.items()},
     }
 

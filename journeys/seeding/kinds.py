@@ -25,18 +25,21 @@ from journeys.design.connections import ConnectionChanges, delete_connection, sa
 from journeys.design.keeping import archive_journey
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.entering.trigger import JourneyNotFound
-from journeys.models import Connection, Journey, JourneyRevision, Variable
+from journeys.models import LARGEST_BATCH, Connection, Journey, JourneyRevision, Subscription, Variable
 from journeys.seeding.connections import incomplete, read_connection
 from journeys.seeding.journeys import READERS
 from journeys.seeding.reading import Described, read_item
 from journeys.seeding.segments import SeedSegment, lock_segments, read_segment, seed_segments
+from journeys.seeding.subscriptions import read_subscription
 from journeys.seeding.written import (
     Item,
     written_connection,
     written_journeys,
     written_segment,
+    written_subscription,
     written_variable,
 )
+from journeys.subscriptions.saving import SubscriptionChanges, delete_subscription, save_subscription
 
 
 class ConnectionNotFound(Refusal):
@@ -57,6 +60,16 @@ class VariableNotFound(Refusal):
 
     def __init__(self, key: str) -> None:
         super().__init__(f"There is no variable {key[:100]!r} in this workspace.")
+
+
+class SubscriptionNotFound(Refusal):
+    """No such subscription in the workspace."""
+
+    status = 404
+    error = "Subscription not found"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"There is no subscription {key[:100]!r} in this workspace.")
 
 
 class Saving(NamedTuple):
@@ -199,4 +212,23 @@ VARIABLES = Kind(
     written=written_variable,
     warnings=lambda _: [],
     delete=lambda variable, _, __: delete_variable(variable),
+)
+
+# Subscriptions -------------------------------------------------------------------------------------------------------
+
+
+def _save_subscription(saving: Saving, described: Described) -> Subscription:
+    defaults: dict[str, Any] = {"url": "", "types": None, "journeys": None, "batch": LARGEST_BATCH}
+    changes = cast("SubscriptionChanges", {**defaults, **described.changes})
+    return save_subscription(workspace=saving.workspace, key=saving.key, now=saving.now, **changes).subscription
+
+
+SUBSCRIPTIONS = Kind(
+    missing=SubscriptionNotFound,
+    find=_by(Subscription, "key"),
+    read=read_subscription,
+    save=_save_subscription,
+    written=written_subscription,
+    warnings=lambda _: [],
+    delete=lambda subscription, _, __: delete_subscription(subscription),
 )

@@ -73,6 +73,7 @@ def _names_in_file(seeded: SeededWorkspace) -> set[str]:
         "variables": seeded.variables,
         "connections": seeded.connections,
         "journeys": seeded.journeys,
+        "subscriptions": seeded.subscriptions,
         **seeded.others,
     }
     return {f"{section} {name}" for section, names in sections.items() for name in names}

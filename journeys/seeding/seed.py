@@ -30,6 +30,7 @@ from journeys.seeding.journeys import read_journeys, seed_journeys
 from journeys.seeding.reading import Described, InvalidSeed, require_new_key, text_for
 from journeys.seeding.sections import SECTIONS
 from journeys.seeding.segments import SeedSegment, lock_segments, read_segments, seed_segments
+from journeys.seeding.subscriptions import read_subscriptions, seed_subscriptions
 from journeys.seeding.variables import read_variables, seed_variables, take_variables_away
 
 
@@ -54,6 +55,7 @@ class Seed:
     variables: Mapping[str, Any]
     connections: Sequence[Described]
     journeys: Sequence[Described]
+    subscriptions: Sequence[Described]
     others: Mapping[str, Any]
 
 
@@ -73,6 +75,7 @@ class SeededWorkspace:
     variables: Mapping[str, str]
     connections: Mapping[str, str]
     journeys: Mapping[str, str]
+    subscriptions: Mapping[str, str]
     stay_closed: Mapping[str, str]
     others: Mapping[str, Mapping[str, str]]
     crowd_made: int
@@ -87,7 +90,17 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         )
     whole = Part(document, "", InvalidSeed).fields(
         required=["workspace"],
-        optional=["apiKeys", "apps", "customers", "segments", "variables", "connections", "journeys", *SECTIONS],
+        optional=[
+            "apiKeys",
+            "apps",
+            "customers",
+            "segments",
+            "variables",
+            "connections",
+            "journeys",
+            "subscriptions",
+            *SECTIONS,
+        ],
     )
     workspace = whole["workspace"].fields(required=["key"], optional=["name", "feed"])
 
@@ -105,6 +118,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         variables=read_variables(whole.get("variables") or Part({}, "variables", InvalidSeed)),
         connections=read_connections(part("connections")),
         journeys=read_journeys(part("journeys")),
+        subscriptions=read_subscriptions(part("subscriptions")),
         others={name: section.read(part(name)) for name, section in SECTIONS.items()},
     )
 
@@ -158,6 +172,7 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime, confi
         variables=variables,
         connections=connections.ids,
         journeys=seeded.ids,
+        subscriptions=seed_subscriptions(workspace=workspace, subscriptions=seed.subscriptions, now=now),
         stay_closed=seeded.stay_closed,
         warnings=[*segments.warnings, *connections.warnings(), *seeded.warnings],
         others=others,

@@ -8,7 +8,7 @@ from typing import Any
 
 from customers.models import Segment
 from journeys.design.authoring import SPELLINGS
-from journeys.models import Connection, Journey, JourneyRevision, Variable
+from journeys.models import Connection, Journey, JourneyRevision, Subscription, Variable
 from journeys.steps.provider import FIELDS
 from journeys.steps.secrets import Change, with_secrets
 
@@ -51,6 +51,10 @@ def written_connection(connection: Connection) -> Item:
 
 def written_variable(variable: Variable) -> Item:
     return {"key": variable.name, "value": variable.value}
+
+
+def written_subscription(subscription: Subscription) -> Item:
+    return {name: getattr(subscription, name) for name in ("key", "url", "types", "journeys", "batch")}
 
 
 def with_secrets_changed(item: Item, change: Callable[[str], Change]) -> Item:

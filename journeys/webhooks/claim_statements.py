@@ -34,13 +34,13 @@ _PAUSED_JOURNEY = """
         journey.held_at IS NOT NULL OR journey.per_minute IS NOT NULL AND delivery.due_at < journey.resumed_at
     )
 """
-_STEERED_HOST = """
+STEERED_HOST = """
     SELECT * FROM journeys_steeredhost known
     WHERE known.workspace_id = {of}.workspace_id AND known.host = {of}.host LIMIT 1
 """
 
 # The circuits whose time is over. A sender that has one locked may let one request through.
-_PROBES = """
+PROBES = """
 probes AS MATERIALIZED (
     SELECT id FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
 ), source_probes AS MATERIALIZED (
@@ -109,7 +109,7 @@ _ALLOWED = """
         THEN 1 + floor(extract(epoch FROM now() - begin_at)::float * per_second)::int ELSE 0
     END AS allowed
 """
-_PACED = """
+PACED = """
 paced AS MATERIALIZED (
     SELECT *, {allowed} FROM (
         SELECT id, per_second, greatest(next_at, now() - interval '100 milliseconds') AS begin_at
@@ -126,7 +126,7 @@ paced AS MATERIALIZED (
 """.replace("{allowed}", _ALLOWED)
 
 # The lanes from which something may be sent now. If the host is to be probed, that is one: the next in turn.
-_OPEN = """
+OPEN = """
 open AS MATERIALIZED (
     SELECT lanes.*, probe.id AS probe_id, source_probe.id AS source_probe_id, paced.id AS paced_id, paced.allowed,
            rated.id AS rated_id, paced_source.allowed AS allowed_source,
@@ -164,7 +164,7 @@ open AS MATERIALIZED (
 """
 
 # Whose turn it is: workspaces with few requests in flight first, and of their lanes those to hosts with few.
-_CHOSEN = """
+CHOSEN = """
 chosen AS MATERIALIZED (
     SELECT workspace_id, host, source, probe_id, source_probe_id, paced_id, rated_id, least(room, allowed) AS room,
            least(room, allowed, allowed_source, share,
@@ -201,7 +201,7 @@ due AS MATERIALIZED (
 """
 
 # Those that there is room for: in their lanes, at their hosts and in all.
-_TAKEN = """
+TAKEN = """
 taken AS MATERIALIZED (
     SELECT id, source, probe_id, source_probe_id, paced_id, rated_id, due_at FROM (
         SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, due_at, id) AS place_at_host
@@ -212,7 +212,7 @@ taken AS MATERIALIZED (
 """
 
 # What is noted of them: that a circuit is being probed, and when the next may begin at a host that has a rate.
-_NOTED = """
+NOTED = """
 probing AS (
     UPDATE journeys_webhookhost circuit
     SET open_until = now() + {lease} * interval '1 second', probed_source = taken.source
@@ -234,6 +234,14 @@ probing AS (
 )
 """
 
+# The secrets of the workspace of a `delivery`, the current one first.
+SECRETS = """
+        ARRAY(
+            SELECT secret FROM journeys_webhooksecret secret
+            WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
+            ORDER BY secret.id DESC
+        )
+"""
 _CLAIMED = """
 claimed AS (
     UPDATE journeys_webhookdelivery delivery SET due_at = now() + {lease} * interval '1 second'
@@ -243,11 +251,7 @@ claimed AS (
         delivery.attempts + 1 AS number, delivery.again, delivery.give_up_at,
         delivery.answer_rules::text AS answer_rules, delivery.due_at::text AS leased_until,
         taken.probe_id IS NOT NULL AS probes_host, taken.source_probe_id IS NOT NULL AS probes_source,
-        ARRAY(
-            SELECT secret FROM journeys_webhooksecret secret
-            WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
-            ORDER BY secret.id DESC
-        ) AS secrets, clock_timestamp() AS at,
+        {secrets} AS secrets, clock_timestamp() AS at,
         extract(epoch FROM clock_timestamp() - taken.due_at)::float8 AS seconds_late
 )
 """
@@ -270,7 +274,7 @@ _ANY_PACED = """
 """
 
 # Circuits and deliveries are looked up and updated by key (docs/sql.md).
-_PIECES = (WAITING_HOSTS, LANES, _PAUSING, _PROBES, _PACED, _OPEN, _CHOSEN, _DUE, _TAKEN, _NOTED, _CLAIMED)
+_PIECES = (WAITING_HOSTS, LANES, _PAUSING, PROBES, PACED, OPEN, CHOSEN, _DUE, TAKEN, NOTED, _CLAIMED)
 CLAIM = Statement(
     """
 WITH RECURSIVE known AS (SELECT * FROM {hosts}), busy AS (SELECT * FROM {workspaces}), {pieces}
@@ -279,10 +283,11 @@ FROM (VALUES (true)) AS always LEFT JOIN claimed ON true
 """,
     pieces=", ".join(_PIECES),
     any_paced=_ANY_PACED,
+    secrets=SECRETS,
     first_due=FIRST_DUE,
     due_in_lane=_DUE_IN.replace("{lane}", "chosen").replace("{limit}", _LOOKED_AT).replace("{locked}", _LOCKED),
     paused_journey=_PAUSED_JOURNEY,
-    steered_host=_STEERED_HOST.replace("{of}", "lanes"),
+    steered_host=STEERED_HOST.replace("{of}", "lanes"),
     most_suspended=str(_MOST_SUSPENDED),
     in_index_order=IN_INDEX_ORDER,
     hosts=Rows("known", {"host": "text", "requests": "int", "room": "int"}),
@@ -300,5 +305,5 @@ WHERE delivery.id = ANY({ids}::bigint[]) AND paused.id IS NULL AND steered.held_
 """,
     pausing=_PAUSING,
     paused_journey=_PAUSED_JOURNEY,
-    steered_host=_STEERED_HOST.replace("{of}", "delivery"),
+    steered_host=STEERED_HOST.replace("{of}", "delivery"),
 )

@@ -71,6 +71,7 @@ class ClaimedDelivery:
     seconds_late: float
     leased_until: str
     asked: float = field(repr=False)
+    is_push: bool = False  # of a subscription (journeys/subscriptions/)
     _counted_from: float = field(default_factory=time.monotonic, repr=False)
 
     @property

@@ -44,19 +44,29 @@ class DeliveryVerdict:
 
 
 def judge(
-    outcome: Outcome, *, number: int, once: bool, chance: float, read: AnswerRead | None = None, left: float = math.inf
+    outcome: Outcome,
+    *,
+    number: int,
+    once: bool,
+    chance: float,
+    read: AnswerRead | None = None,
+    left: float = math.inf,
+    endless: bool = False,
 ) -> DeliveryVerdict:
     """The verdict on attempt `number` (from 1). `once`: no retry follows. `chance`, from -1 to 1, is for the jitter.
 
     2xx is delivered, unless `read`, by the request's own rules, says something else. 408, 425, 429, 5xx and no answer
     are retried, with `Retry-After` (seconds or an HTTP date, up to a day) as the minimum wait, unless that takes longer
     than the seconds that are `left`, or the receiver asks not to; everything else is final.
+
+    `endless`: whatever is not delivered is retried, on the last wait again and again, unless the receiver asks not to.
     """
     if read is not None and read.ok is not None:
         is_ok, amiss = read.ok, "" if read.ok else " By the rule of its step, that is not ok."
     else:
         is_ok, amiss = _is_success(outcome), ""
-    wait = WAITS[number - 1] * (1 + JITTER * chance) if number < MAX_ATTEMPTS else math.inf
+    place = min(number, len(WAITS)) if endless else number
+    wait = WAITS[place - 1] * (1 + JITTER * chance) if place < MAX_ATTEMPTS else math.inf
     wait = max(wait, _retry_after(outcome))
     said = f"{in_words(outcome)}{amiss}"
     match outcome:
@@ -66,11 +76,11 @@ def judge(
             failed = ""
         case Outcome(directive="abort-message"):
             failed = f"{said} Its receiver asked not to send it again."
-        case _ if not is_transient(outcome):
+        case _ if not (endless or is_transient(outcome)):
             failed = said if read is None else read.problem or said
         case _ if once:
             failed = f"{said} It was sent again once."
-        case _ if number >= MAX_ATTEMPTS:
+        case _ if place >= MAX_ATTEMPTS:
             failed = f"Given up after {counted(number, 'attempt')}. The last one: {said}"
         case _ if wait > left:
             failed = (

@@ -3,16 +3,21 @@
 Each turn claims as many deliveries as there is room for, hands each to a thread at once, gathers the results of earlier
 ones for a moment, and writes these together. The threads that send never touch the database, and no transaction stays
 open for a request in flight.
+
+Pushes of subscriptions (journeys/subscriptions/) are sent beside them, by the same threads and rules; how they are
+claimed and written is given.
 """
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from queue import Empty, SimpleQueue
+from typing import Protocol
 
 import structlog
 from django.db import InterfaceError, InternalError, OperationalError, connection
@@ -26,7 +31,7 @@ from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due, 
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import AttemptResult, given_up, write_results
+from journeys.webhooks.results import AttemptResult, WrittenResults, given_up, write_results
 from journeys.webhooks.schedule import DeliveryVerdict, NextState, judge
 from journeys.webhooks.signing import signed_headers
 
@@ -51,26 +56,49 @@ class Sent:
     due: Due
 
 
+class Pushes(Protocol):
+    """As deliveries are claimed, given back (claims.py) and written (results.py), pushes are."""
+
+    def claim(self, slots: HostSlots) -> Sequence[ClaimedDelivery]: ...
+    def release(self, unsent: Sequence[ClaimedDelivery]) -> None: ...
+    def write(self, results: Sequence[AttemptResult]) -> None: ...
+
+
 def _never() -> bool:
     return False
 
 
-def send_due(*, threads: int, client: Client, seconds: float, stopping: Callable[[], bool] = _never) -> Iterator[Sent]:
+def send_due(
+    *,
+    threads: int,
+    client: Client,
+    seconds: float,
+    stopping: Callable[[], bool] = _never,
+    pushes: Pushes | None = None,
+) -> Iterator[Sent]:
     """Sends what is due until nothing is, and yields after each batch of results that was written.
 
     After `seconds`, or once `stopping()` is true, nothing more is claimed; requests in flight are completed.
     """
     with ThreadPoolExecutor(threads, thread_name_prefix="webhook") as pool:
         yield from _Sender(
-            pool, HostSlots(threads), client, until=time.monotonic() + seconds, stopping=stopping
+            pool, HostSlots(threads), client, pushes, until=time.monotonic() + seconds, stopping=stopping
         ).turns()
 
 
 class _Sender:
     def __init__(
-        self, pool: ThreadPoolExecutor, slots: HostSlots, client: Client, *, until: float, stopping: Callable[[], bool]
+        self,
+        pool: ThreadPoolExecutor,
+        slots: HostSlots,
+        client: Client,
+        pushes: Pushes | None,
+        *,
+        until: float,
+        stopping: Callable[[], bool],
     ) -> None:
         self._pool, self._slots, self._client, self._until, self._stopping = pool, slots, client, until, stopping
+        self._pushes = pushes
         # Each with its result, or None if it came too late to be begun, and the seconds that it took.
         self._finished: SimpleQueue[tuple[ClaimedDelivery, AttemptResult | None, float]] = SimpleQueue()
         self._unwritten: list[AttemptResult] = []
@@ -87,9 +115,10 @@ class _Sender:
                 if not circuits_change:  # the threads send these while the results are written
                     self._claim()
                 if circuits_change or self._is_time_to_write():
+                    makes_room = any(result.claimed.is_push for result in self._unwritten)
                     yield self._write()
-                if circuits_change:
-                    self._claim()
+                    if circuits_change or makes_room:
+                        self._claim()
             except (OperationalError, InterfaceError, InternalError):
                 if not self._may_try_again():
                     raise
@@ -109,7 +138,12 @@ class _Sender:
             return
         if not self._slots.free:
             return
-        for claimed in claim_due(self._slots):
+        self._begin(claim_due(self._slots))
+        if self._pushes and self._slots.free:
+            self._begin(self._pushes.claim(self._slots))
+
+    def _begin(self, deliveries: Sequence[ClaimedDelivery]) -> None:
+        for claimed in deliveries:
             self._slots.started(claimed.host, workspace_id=claimed.workspace_id)
             self._pool.submit(self._send, claimed)
 
@@ -161,7 +195,9 @@ class _Sender:
         if unsent:
             log.info("webhooks_released", webhooks=len(unsent))
             with suppress(OperationalError, InterfaceError, InternalError):  # they are claimed again anyway, but later
-                release(unsent)
+                release([one for one in unsent if not one.is_push])
+                if self._pushes:
+                    self._pushes.release([one for one in unsent if one.is_push])
 
     def _is_time_to_write(self) -> bool:
         if not self._unwritten:
@@ -174,12 +210,12 @@ class _Sender:
         may_come_back = bool(self._slots.in_flight) and now - self._unwritten_since < _HOLD_SECONDS
         wait = not may_come_back and now >= self._waits_from
         try:
-            written = write_results(self._unwritten, wait=wait)
+            written = self._written(wait=wait)
         except OperationalError as error:
             if not is_held_up(error):
                 raise
             self._waits_from = now + _HELD_UP_SECONDS
-            written = write_results(self._unwritten, wait=False)
+            written = self._written(wait=False)
         self._unwritten = _still_leased(written.held)
         if self._unwritten and not self._slots.in_flight:
             time.sleep(_AWAY_SECONDS)
@@ -189,6 +225,15 @@ class _Sender:
             "webhooks_sent", **{next_state.name.lower(): written.next_states[next_state] for next_state in NextState}
         )
         return Sent(attempts=written.next_states.total(), due=written.due)
+
+    def _written(self, *, wait: bool) -> WrittenResults:
+        pushes = [result for result in self._unwritten if result.claimed.is_push]
+        if pushes and self._pushes:
+            self._pushes.write(pushes)
+            self._unwritten = [result for result in self._unwritten if not result.claimed.is_push]
+        if pushes and not self._unwritten:
+            return WrittenResults(next_states=Counter(), due=Due(), held=())
+        return write_results(self._unwritten, wait=wait)
 
 
 def _still_leased(held: Sequence[AttemptResult]) -> list[AttemptResult]:
@@ -208,6 +253,7 @@ def _judged(claimed: ClaimedDelivery, outcome: Outcome) -> DeliveryVerdict:
         chance=random.uniform(-1, 1),  # noqa: S311
         read=None if rules is None else read_answer(outcome, rules),
         left=claimed.left,
+        endless=claimed.is_push and not claimed.again,
     )
 
 

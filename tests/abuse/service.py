@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 
+from django.utils import timezone
+
 from bridge.api.in_app import DELIVERY
 from bridge.api.interactions import MESSAGE
 from engage.models import App, Workspace
 from journeys.models import Connection, Enrollment, Variable
+from journeys.subscriptions.saving import save_subscription
 from tests.abuse.calls import Call, good_calls
 from tests.bridge.in_app.deliveries import deliver
 from tests.support.calls import data, let_workers_decide, trigger
@@ -31,6 +34,9 @@ class Service:
         mail = Connection.objects.create(
             workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}
         )
+        crm = save_subscription(
+            workspace=workspace, key="crm", now=timezone.now(), url="https://crm.example/"
+        ).subscription
         queued = data(trigger(server, journey, {"external_id": "ada"}))
         self._server = server
         server.headers["If-Match"] = "*"
@@ -48,6 +54,7 @@ class Service:
             "key": "sale",
             "connectionId": mail.id,
             "entranceId": "order-1042",
+            "subscriptionId": crm.id,
         }
         self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(self.ids)}
 

@@ -46,6 +46,13 @@ NOT_SHOWN = {
     "JourneyRevision.exit_events": "the names in exit_on",
     "JourneyRevision.key_order": "the order in which its JSON is shown",
     "Connection.next_at": "only counts the rate",
+    **{
+        f"Push.{side}_{name}": "only says which events it has"
+        for side in ("after", "last")
+        for name in ("number", "position")
+    },
+    "Subscription.number": "how far it has come; the pushes show it",
+    "Subscription.position": "how far it has come; the pushes show it",
     "SteeredHost.next_at": "only counts the rate",
     "SteeringAct.id": "what was done, when and to what tells which it is",
     "SteeringAct.numbers": "told in words",

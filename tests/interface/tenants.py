@@ -11,7 +11,7 @@ import config.urls  # noqa: F401 (so that all calls are known)
 from customers.models import Customer, Segment
 from engage.calls.call import Call
 from engage.models import Workspace
-from journeys.models import Connection, Enrollment, Journey, Variable
+from journeys.models import Connection, Enrollment, Journey, Subscription, Variable
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
@@ -33,6 +33,7 @@ class Tenant:
     job_id: str
     enrollment_id: str
     connection: Connection
+    subscription: Subscription
 
     def ids(self) -> dict[str, str]:
         return {
@@ -44,6 +45,7 @@ class Tenant:
             "jobId": self.job_id,
             "enrollmentId": self.enrollment_id,
             "connectionId": self.connection.id,
+            "subscriptionId": self.subscription.id,
         }
 
 
@@ -64,9 +66,12 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     mail = Connection.objects.create(
         workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}
     )
+    crm = Subscription.objects.create(
+        workspace=workspace, key="crm", url="https://crm.example/", host="crm.example:443"
+    )
     server.headers.update(OF_WHATEVER_IS_THERE)
     return Tenant(
-        workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"], enrollment.id, mail
+        workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"], enrollment.id, mail, crm
     )
 
 

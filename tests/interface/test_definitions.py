@@ -9,7 +9,7 @@ from django.utils import timezone
 from customers.models import Segment, SegmentMembership
 from engage.models import AuditEntry, Workspace
 from journeys.design.opening import close
-from journeys.models import Connection, Journey, JourneyRevision, Variable
+from journeys.models import Connection, Journey, JourneyRevision, Subscription, Variable
 from tests.support.audit import written
 from tests.support.calls import data, refused
 from tests.support.cases import each
@@ -20,6 +20,7 @@ from tests.support.simultaneous import all_at_once
 WAIT: dict[str, Any] = {"id": "wait", "type": "delay", "for": "P1D"}
 CALL: dict[str, Any] = {"id": "call", "type": "webhook", "url": "https://mail.example/send"}
 MAIL: dict[str, Any] = {"url": "https://mail.example/", "headers": {"X-Token": "hush"}}
+CRM: dict[str, Any] = {"url": "https://crm.example/"}
 PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
 NAMED = {"name": "Welcome"}
 # By the kind's path: a key, a definition, another, and a bad one with the places of its mistakes.
@@ -40,6 +41,8 @@ KINDS: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], list[str]
     ),
     ("connections/acme/mail", MAIL, {**MAIL, "channel": "email"}, {**MAIL, "perSecond": "fast", "channel": "pigeon"},
      ["channel", "perSecond"]),
+    ("subscriptions/acme/crm", CRM, {**CRM, "types": ["job.decided"], "batch": 7},
+     {"url": 7, "batch": 0, "types": "all", "colour": 1}, ["batch", "colour", "types", "url"]),
     ("variables/acme/shop", {"value": "Garden"}, {"value": ["Garden"]}, {"colour": 1}, ["colour", "value"]),
 ]  # fmt: skip
 of_each_kind = each("kind", KINDS)
@@ -51,7 +54,7 @@ def put(server: ServerClient, path: str, body: Any, *, etag: str | None = None, 
 
 def stored() -> list[Any]:
     return [list(model.objects.order_by("pk").values()) for model in
-            (Journey, JourneyRevision, Segment, Connection, Variable, AuditEntry)]  # fmt: skip
+            (Journey, JourneyRevision, Segment, Connection, Variable, Subscription, AuditEntry)]  # fmt: skip
 
 
 @of_each_kind

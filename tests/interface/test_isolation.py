@@ -34,7 +34,7 @@ def them(rival: Workspace, rival_server: ServerClient) -> Tenant:
     return tenant(rival, rival_server)
 
 
-ID = re.compile(r"[0-9a-f]{24,32}|\d{10,}|\d{4}-\d\d-[\dT:.]+Z")
+ID = re.compile(r"(?<=psh_)\w+|[0-9a-f]{24,32}|\d{10,}|\d{4}-\d\d-[\dT:.]+Z")
 # The feed's places are numbered by a sequence, which is not taken back.
 PLACE = re.compile(r"(?<='next': ')[\w-]+")
 
@@ -60,6 +60,7 @@ MISSING = {
     "journeyId": {"There is no journey * in this workspace.", "The journey * is not found or not active."},
     "triggerId": {"There is no trigger * in this workspace."},
     "connectionId": {"There is no connection * in this workspace."},
+    "subscriptionId": {"There is no subscription * in this workspace."},
     "jobId": {"There is no job * in this workspace."},
     "enrollmentId": {"There is no enrollment * in this workspace."},
 }

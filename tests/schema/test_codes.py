@@ -58,6 +58,8 @@ CODES = {
     "secret_needed": (422, "Secret needed"),
     "segment_not_found": (404, "Segment not found"),
     "service_unavailable": (503, "Service unavailable"),
+    "subscription_exists": (409, "Subscription exists"),
+    "subscription_not_found": (404, "Subscription not found"),
     "large_work_in_progress": (503, "Service unavailable"),
     "too_large_to_merge": (409, "Too large to merge"),
     "too_many_at_once": (503, "Service unavailable"),

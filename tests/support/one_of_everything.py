@@ -24,9 +24,11 @@ from journeys.models import (
     Journey,
     JourneyDraft,
     JourneyRevision,
+    Push,
     SteeredHost,
     SteeringAct,
     StepRun,
+    Subscription,
     Trigger,
     TriggerProgress,
     UnknownExternalId,
@@ -98,6 +100,10 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
         workspace=workspace, journey=journey, defaults={"revision": 1, "written_by": "root", "updated_at": now}
     )
     Variable.objects.get_or_create(workspace=workspace, name=f"of_{customer.pk}", value="Garden")
+    subscription, _ = Subscription.objects.get_or_create(
+        workspace=workspace, key=f"of-{customer.pk}", url="https://a.example/"
+    )
+    Push.objects.create(workspace=workspace, subscription=subscription, size=1)
     InAppDelivery.objects.create(
         workspace=workspace, customer=customer, journey_id=journey.pk, revision_id=1, enrollment_id=new_object_id(),
         ordinal=0, step_id="offer", message_id="m-1", expires_at=now,

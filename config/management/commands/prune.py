@@ -27,6 +27,7 @@ from journeys.operations.retention import (
     STEP_RUNS,
     TRIGGERS,
     prune_idle_circuits,
+    prune_pushes,
     prune_retired_secrets,
 )
 
@@ -58,6 +59,9 @@ class Command(BaseCommand):
         now = timezone.now()
         for prunable, setting in _RETENTION:
             self._prune(prunable, setting, now=now, dry_run=dry_run)
+        if settings.RETAIN_FEED_DAYS:
+            before = now - timedelta(days=settings.RETAIN_FEED_DAYS)
+            self._tell("pushes to subscriptions", prune_pushes(before=before, dry_run=dry_run))
         self._tell("retired webhook secrets", prune_retired_secrets(now=now, dry_run=dry_run))
         self._tell("idle webhook circuits", prune_idle_circuits(now=now, dry_run=dry_run))
         self._tell("idempotency records", prune_idempotency_records(now=now, dry_run=dry_run))

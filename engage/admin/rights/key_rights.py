@@ -61,6 +61,7 @@ _RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
         "journeys.change_journey",
         *_all_of("customers", "segment"),
         *_all_of("journeys", "variable"),
+        *_all_of("journeys", "subscription"),
     ),
     Scope.CONNECTIONS: _all_of("journeys", "connection"),
 }

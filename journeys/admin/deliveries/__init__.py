@@ -1,1 +1,2 @@
-"""Webhooks: failures/ (those that failed), left_alone.py (what is left alone), webhook_secrets.py."""
+"""Webhooks: failures/ (those that failed), left_alone.py (what is left alone), webhook_secrets.py;
+subscriptions.py (what is pushed)."""

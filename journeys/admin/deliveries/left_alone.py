@@ -10,7 +10,7 @@ from engage.admin.parts.columns import link, may_view, moment
 from engage.admin.rights.reach import reach_of
 from engage.models import Workspace
 from journeys.models import Connection, Journey, WebhookDelivery
-from journeys.webhooks.sources import connection_of
+from journeys.webhooks.sources import connection_of, subscription_of
 from journeys.webhooks.waiting import LeftAlone, left_alone
 
 MOST = 20
@@ -64,6 +64,8 @@ def _what(one: LeftAlone, journeys: dict[str, Journey], connections: dict[str, C
     if one.source is not None and (connection_id := connection_of(one.source)):
         connection = connections.get(connection_id)
         return format_html("the connection {} to {}", link(connection) if connection else "", one.host)
+    if one.source is not None and subscription_of(one.source):
+        return format_html("a subscription to {}", one.host)
     if one.step is None:
         return format_html("{}", one.host) if one.source is None else format_html("others to {}", one.host)
     journey_id, step_id = one.step

@@ -17,7 +17,7 @@ from engage.admin.parts.columns import column_of, count_up_to, link, linked_fiel
 from engage.admin.rights.reach import reach_of, reachable
 from engage.plurals import counted
 from journeys.admin.deliveries.left_alone import left_alone_now, may_try_now
-from journeys.admin.overview.held import held_now
+from journeys.admin.overview.held import held_now, paused_now
 from journeys.admin.overview.lately import lately
 from journeys.admin.results import counted_results
 from journeys.enrollments.states import GAVE_UP
@@ -62,6 +62,7 @@ def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, An
         **context,
         "held": held_now(request),
         "left_alone": left_alone_now(request),
+        "paused": paused_now(request),
         "unsaid_delays": unsaid_delays(request) if may(Journey) else [],
         "may_try_now": may_try_now(request),
         "figures": keeping_up(may) if sees_all else [],

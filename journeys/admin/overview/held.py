@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from engage.admin.parts.columns import link, may_view, moment
 from engage.admin.rights.reach import reachable
 from engage.models import Workspace
-from journeys.models import Journey, SteeredHost
+from journeys.models import Journey, SteeredHost, Subscription
 
 MOST = 20
 
@@ -50,6 +50,24 @@ def held_now(request: HttpRequest) -> list[Held]:
         for one in chain.from_iterable(
             (kind.select_related("workspace") if sees_workspaces else kind)[:MOST] for kind in found
         )
+    ]
+
+
+def paused_now(request: HttpRequest) -> list[Held]:
+    """The subscriptions that are paused, of those that this member of staff may view; at most MOST."""
+    if not may_view(Subscription, request=request):
+        return []
+    paused = Subscription.objects.filter(paused_at__isnull=False).select_related("workspace").order_by("-paused_at")
+    sees_workspaces = may_view(Workspace, request=request)
+    return [
+        Held(
+            what=link(one),
+            workspace=str(one.workspace) if sees_workspaces else "",
+            since=moment(one.paused_at),
+            by="",
+            because=one.last_failure,
+        )
+        for one in reachable(paused, request=request)[:MOST]
     ]
 
 

@@ -169,6 +169,7 @@ def _as_json(seeded: SeededWorkspace) -> str:
             "variables": seeded.variables,
             "connections": seeded.connections,
             "journeys": seeded.journeys,
+            "subscriptions": seeded.subscriptions,
             "stayClosed": seeded.stay_closed,
             **seeded.others,
             "warnings": _warnings_as_json(seeded.warnings),
@@ -190,6 +191,7 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
         lines.append(f"{len(seeded.customers):,} customers of the file (--json prints their ids)")
     lines += _ids("Segment", seeded.segments) + _ids("Variable", seeded.variables)
     lines += _ids("Connection", seeded.connections) + _ids("Journey", seeded.journeys)
+    lines += _ids("Subscription", seeded.subscriptions)
     lines += [f"Journey {key} stays closed, {why}" for key, why in seeded.stay_closed.items()]
     if seeded.stay_closed:
         lines.append("A file opens no journey that staff or a key has closed: activate it, in the admin or by a call.")

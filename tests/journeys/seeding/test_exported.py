@@ -38,6 +38,7 @@ FULL: dict[str, Any] = {
         {"key": "chat", "url": "https://chat.example/hush-4", "secretUrl": True},
     ],
     "journeys": [*DESCRIPTION["journeys"], {"key": "calls", "steps": [CALL]}],
+    "subscriptions": [{"key": "crm", "url": "https://crm.example/", "types": ["job.decided"], "journeys": ["calls"]}],
     "messages": [{"key": "sale", "status": "active", "actions": [{"id": "x", "type": "close"}], "forms": []}],
 }  # fmt: skip
 SECRETS = {
@@ -47,7 +48,9 @@ SECRETS = {
     "ENGAGE_MAIL_AUTH_BASIC_PASSWORD": "hush-3",
     "ENGAGE_CHAT_URL": "https://chat.example/hush-4",
 }
-DEFINED = {"apiKeys", "apps", "connections", "journeys", "messages", "segments", "variables", "workspace"}
+DEFINED = {
+    "apiKeys", "apps", "connections", "journeys", "messages", "segments", "subscriptions", "variables", "workspace"
+}  # fmt: skip
 
 
 def export(key: str = "acme") -> str:
@@ -146,6 +149,7 @@ def test_a_plan_says_what_would_change_and_changes_nothing(full: str, tmp_path: 
     assert (planned["stay"], list(planned["stayClosed"])) == (2, ["welcome"])
     assert sorted(planned["drift"]) == [
         "apiKeys server", "apiKeys shop", "apps web", "connections chat", "journeys won-back", "messages sale",
+        "subscriptions crm",
     ]  # fmt: skip
     assert everything_of(acme) == before
     code, planned = plan(tmp_path, {"workspace": {"key": "new"}})

@@ -1,0 +1,44 @@
+"""Pushes as the sender of webhooks takes them: cut, claimed, given back and written."""
+
+import time
+from collections.abc import Sequence
+
+from journeys.models import Subscription
+from journeys.subscriptions.claims import claim_pushes, release_pushes
+from journeys.subscriptions.cutting import cut_pushes
+from journeys.subscriptions.results import write_pushes
+from journeys.webhooks.claims import ClaimedDelivery
+from journeys.webhooks.host_slots import HostSlots
+from journeys.webhooks.results import AttemptResult
+
+_SECONDS_BETWEEN_LOOKS = 0.5  # where the last one found nothing; also how long less than a batch waits for more
+
+
+class Outbox:
+    """Of one turn of a sender, which begins every second where nothing is to be sent."""
+
+    def __init__(self) -> None:
+        self._next_look = self._next_part = 0.0
+
+    def claim(self, slots: HostSlots) -> Sequence[ClaimedDelivery]:
+        now = time.monotonic()
+        if now < self._next_look:
+            return []
+        if not Subscription.objects.exists():
+            self._next_look = now + _SECONDS_BETWEEN_LOOKS
+            return []
+        whole = now < self._next_part
+        if not whole:
+            self._next_part = now + _SECONDS_BETWEEN_LOOKS
+        cut = cut_pushes(whole=whole)
+        claimed = claim_pushes(slots)
+        if not (cut or claimed):
+            self._next_look = now + _SECONDS_BETWEEN_LOOKS
+        return claimed
+
+    def release(self, unsent: Sequence[ClaimedDelivery]) -> None:
+        release_pushes(unsent)
+
+    def write(self, results: Sequence[AttemptResult]) -> None:
+        write_pushes(results)
+        self._next_look = 0.0
