@@ -162,35 +162,6 @@ def test_an_identifier_that_cannot_be_is_refused(sdk: SdkClient, path: str, sent
     assert refused_without_a_trace(identify(sdk, path, sent)) == message
 
 
-# Workspaces ----------------------------------------------------------------------------------------------------------
-
-
-@both_calls
-def test_an_app_never_touches_the_customers_of_another_workspace(
-    sdk: SdkClient, acme: Workspace, rival: Workspace, path: str
-) -> None:
-    theirs = known_by(
-        rival,
-        user_id="u-1",
-        external_id="x-1",
-        email="ada@example.com",
-        phone="+4915112345678",
-        attributes={"plan": "theirs"},
-    )
-    before = Customer.objects.filter(workspace=rival).values().get()
-    change: dict[str, dict[str, Any]] = {
-        ACTION: {"actionType": "update_profile", "actionData": {"profileAttributes": {"plan": "ours"}}},
-        CAPTURE: {"formData": {"plan": "ours"}},
-    }
-    for identifiers in (EVERYTHING, {"userId": theirs.id}):
-        assert call(sdk, path, {"userId": None, **change[path], **identifiers}).status_code == 200
-        interaction = Interaction.objects.latest("created_at")
-        assert (interaction.workspace, interaction.customer.workspace) == (acme, acme)
-        assert interaction.customer.attributes == {"plan": "ours"}
-    assert Customer.objects.filter(workspace=rival).values().get() == before
-    assert not Interaction.objects.filter(workspace=rival).exists()
-
-
 # At the same time ----------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from customers.models import Segment
+from customers.models import Customer, Segment
 from engage.calls.call import Call
 from engage.calls.queries import DryRun
 from engage.http.views import FOREIGN_WORKSPACE
@@ -197,13 +197,15 @@ def test_a_key_stands_wherever_its_id_may(us: Tenant, subtests: pytest.Subtests)
 
 
 @pytest.mark.parametrize("path", SDK_CALLS)
-@pytest.mark.parametrize("identifier", ["userId", "external_id", "email"])
+@pytest.mark.parametrize("named", [("userId",), ("external_id",), ("email",), ("phone",), ("external_id", "phone")])
 def test_an_app_never_reaches_a_foreign_customer(
-    us: Tenant, them: Tenant, sdk: SdkClient, path: str, identifier: str
+    us: Tenant, them: Tenant, sdk: SdkClient, path: str, named: tuple[str, ...]
 ) -> None:
+    theirs = them.customer
+    known = {"userId": theirs.id, "external_id": "x-1", "email": theirs.email, "phone": "+4915112345678"}
+    Customer.objects.filter(pk=theirs.pk).update(external_id="x-1", phone="+4915112345678")
     before = everything_of(them.workspace)
-    value = {"userId": them.customer.id, "external_id": "ada", "email": "ada@example.com"}[identifier]
-    data(sdk.post(f"/api/v1/{path}", SDK_CALLS[path]({identifier: value})), status=200)
+    data(sdk.post(f"/api/v1/{path}", SDK_CALLS[path]({name: str(known[name]) for name in named})), status=200)
     assert everything_of(them.workspace) == before
 
 
