@@ -22,7 +22,8 @@ NEXT_SERIAL = Func(Value("customers_serial"), function="nextval", output_field=m
 class Customer(models.Model):
     """A person, known by one or more identifiers, with free-form attributes.
 
-    An identifier belongs to at most one customer of a workspace; the partial unique indexes also serve the look-ups.
+    An identifier belongs to at most one customer of a workspace. The partial unique indexes also serve look-ups, and
+    lists of those that begin alike: their order is that of bytes, whatever the database's is.
 
     Anybody can send an app's id, so what in-app messages say about a person is kept apart: which identifiers only they
     have claimed (roster.py tells what becomes of those), and which attributes they wrote last, which have a budget of
@@ -68,7 +69,10 @@ class Customer(models.Model):
             unique_in_workspace("customer_in_workspace"),
             *(
                 models.UniqueConstraint(
-                    fields=["workspace", field], condition=Q(**{f"{field}__isnull": False}), name=f"customer_{field}"
+                    fields=["workspace", field],
+                    condition=Q(**{f"{field}__isnull": False}),
+                    opclasses=["text_ops", "varchar_pattern_ops"],
+                    name=f"customer_{field}_once",
                 )
                 for field in LONGEST
             ),

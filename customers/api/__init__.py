@@ -3,8 +3,9 @@
 1. `path_ids`: the id in their paths; `bodies`: how bodies name customers; `items`: what becomes of one of many.
 2. `customers`: one is created, changed, found and erased; `batch`: many; `export`: all that is stored of one.
 3. `segments`: who is in one.
+4. `lists`: customers, members of segments and events, page by page.
 """
 
-from customers.api import batch, customers, export, segments
+from customers.api import batch, customers, export, lists, segments
 
-__all__ = ["batch", "customers", "export", "segments"]
+__all__ = ["batch", "customers", "export", "lists", "segments"]

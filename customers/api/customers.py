@@ -170,7 +170,7 @@ class CustomerErased:
 
 # Examples -------------------------------------------------------------------------------------------------------------
 
-_RECORD = CustomerPut(
+RECORD = CustomerPut(
     customer_id=ADA,
     external_id="ada",
     email="ada@example.com",
@@ -192,14 +192,14 @@ _ERASED = CustomerErased(
         rows={"customer": 1, "segments": 2, "events": 14, "interactions": 3, "enrollments": 1, "steps": 4},
     ),
 )
-_NOT_FOUND = CustomerNotFound(named="customerId")
+NOT_FOUND = CustomerNotFound(named="customerId")
 
 # The calls ------------------------------------------------------------------------------------------------------------
 
 _customers: dict[str, Any] = {"policy": "customers", "tag": "Customers"}
 _all: dict[str, Any] = {**_customers, "path": "customers/{workspaceId}"}
 _one: dict[str, Any] = {**_customers, "path": "customers/{workspaceId}/{customerId}", "ids": [CUSTOMER_ID]}
-_found: dict[str, Any] = {"scope": Scope.CUSTOMERS_READ, "says": "Customer found.", "examples": {"Found": _RECORD}}
+_found: dict[str, Any] = {"scope": Scope.CUSTOMERS_READ, "says": "Customer found.", "examples": {"Found": RECORD}}
 _CREATED = "Customer created."
 
 
@@ -221,11 +221,11 @@ _CREATED = "Customer created."
         "Give another external id": {"customerId": ADA, "external_id": "ada-2"},
         "Take the e-mail address away": {"external_id": "ada", "remove": ["email"]},
     },
-    examples={"Updated": _RECORD, "Created": Answered(data=_RECORD, says=_CREATED, status=HTTPStatus.CREATED)},
+    examples={"Updated": RECORD, "Created": Answered(data=RECORD, says=_CREATED, status=HTTPStatus.CREATED)},
     refuses=[
         MissingParameter(NOBODY_NAMED),
         ArraySizeExceeded("remove holds 6 items; its maximum is 5."),
-        _NOT_FOUND,
+        NOT_FOUND,
         CONFLICT,
         IdentifierNeeded("remove: without email the customer would have no identifier."),
         TooManyAtOnce(),
@@ -273,7 +273,7 @@ def find_customer(asked: Asked[None, IdentifierQuery]) -> CustomerRecord:
     return filled(CustomerRecord, customer, customer_id=customer.id)
 
 
-@get(**_one, **_found, answer="The customer.", refuses=[_NOT_FOUND])
+@get(**_one, **_found, answer="The customer.", refuses=[NOT_FOUND])
 def get_customer(asked: Asked[None, None], customer_id: str) -> CustomerRecord:
     """Get a customer
 
@@ -289,7 +289,7 @@ def get_customer(asked: Asked[None, None], customer_id: str) -> CustomerRecord:
     says="Customer erased.",
     answer="The customer was erased.",
     examples={"Erased": _ERASED},
-    refuses=[_NOT_FOUND, LargeWorkInProgress()],
+    refuses=[NOT_FOUND, LargeWorkInProgress()],
 )
 def erase_customer(asked: Asked[None, None], customer_id: str) -> CustomerErased:
     """Erase a customer

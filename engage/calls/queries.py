@@ -9,15 +9,17 @@ from django.http import QueryDict
 from rest_framework.request import Request
 
 from engage.errors import InvalidRequest, Refusal
-from engage.http.paging import InvalidCursor
+from engage.http.paging import InvalidAfter, InvalidCursor, text_after
 from engage.http.query_strings import is_true, one_of, single_value, whole_number
 from engage.json.fields import Member, Parsed, Whole, is_choice, members
+from engage.json.storable import unstorable
 
 Shape = TypeVar("Shape")
 DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was changed."
 # What such parameters are, in words.
 LIMIT = "The maximum number of items to return."
 CURSOR = "The `nextCursor` of the previous page. Omit it for the first page."
+AFTER = "The `next` of the previous page. Omit it for the first page."
 _NO_LETTERS = re.compile(r"[^A-Za-z]")
 
 
@@ -28,6 +30,14 @@ class DryRun:
     dry_run: Annotated[
         bool, "`true` to learn what the call would do. Nothing is changed. Without it, the call is carried out."
     ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageQuery:
+    """Which page of a list whose places are texts."""
+
+    limit: Annotated[int, LIMIT, Whole(most=200)] = 50
+    after: Annotated[str | None, AFTER, Parsed(text_after)] = None
 
 
 BAD_DRY_RUN = InvalidRequest("dryRun must be true or false, not 'yes'.")
@@ -64,6 +74,8 @@ def _value(member: Member, query: QueryDict) -> Any:
         return is_true(query, name)
     if member.hint is int:
         return _whole(name, text, member.note(Whole))
+    if unstorable(text) is not None:
+        raise InvalidRequest(f"{name} holds what is no text.")
     return text
 
 
@@ -87,6 +99,8 @@ def parameter_refusals(shape: type) -> Iterator[Refusal]:
             yield not_whole("limit", member.note(Whole))
         if member.name == "cursor":
             yield InvalidCursor()
+    if issubclass(shape, PageQuery):
+        yield InvalidAfter()
 
 
 def _refuse_other_spellings(query: QueryDict) -> None:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from engage.errors import InvalidRequest
+from engage.json.storable import unstorable
 
 NEXT_CURSOR = "Send it as `cursor` to get the next page; null on the last page."
+NEXT = "Send it as `after` to get the next page; null on the last page."
 _GREATEST = 2**53
 
 
@@ -16,6 +18,12 @@ class InvalidCursor(InvalidRequest):
     """The cursor is not one that this call returned."""
 
     says = "cursor must be the nextCursor of an answer to the same call."
+
+
+class InvalidAfter(InvalidCursor):
+    """The same in a call that takes it as `after`, and returns it as `next`."""
+
+    says = "after must be the next of an answer to the same call."
 
 
 def written_cursor(place: Sequence[str | int]) -> str:
@@ -40,5 +48,19 @@ def parse_cursor(text: str, *kinds: type) -> list[Any] | None:
     return place
 
 
+def parse_after(text: str, *kinds: type) -> list[Any] | None:
+    """The place in an `after`, as parse_cursor reads one. Raises InvalidAfter."""
+    try:
+        return parse_cursor(text, *kinds)
+    except InvalidCursor:
+        raise InvalidAfter from None
+
+
+def text_after(text: str) -> str | None:
+    """The place in an `after` that is one text. Raises InvalidAfter."""
+    place = parse_after(text, str)
+    return place[0] if place else None
+
+
 def _fits(value: str | int) -> bool:
-    return isinstance(value, str) or 0 <= value <= _GREATEST
+    return unstorable(value) is None if isinstance(value, str) else 0 <= value <= _GREATEST

@@ -10,7 +10,7 @@
 7. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
 8. `definitions`: journeys, segments, connections, variables and subscriptions are made, read, changed and deleted;
    `subscriptions`: what these have of their own.
-9. `lists`: journeys and segments, page by page.
+9. `lists`: journeys, segments and enrollments, page by page.
 10. `statistics`: their steps as a graph, and counts of what they do.
 11. `feed`: what happens in them.
 """

@@ -12,7 +12,7 @@ from engage.calls.call import Answered, get
 from engage.calls.queries import LIMIT
 from engage.errors import InvalidRequest
 from engage.feed import FeedType
-from engage.http.paging import InvalidCursor, parse_cursor, written_cursor
+from engage.http.paging import InvalidAfter, parse_after, written_cursor
 from engage.json.fields import Parsed, Whole
 from engage.scopes import Scope
 from journeys.api.path_ids import ADAS_JOB, JOURNEY_ID, TRIGGER_ID
@@ -22,17 +22,8 @@ from journeys.feed.reading import BEGINNING, FeedEvent, FeedOff, Place, Wanted, 
 _MOST_NAMED = 50
 
 
-class InvalidFeedCursor(InvalidCursor):
-    """The cursor is not one that the feed returned."""
-
-    says = "after must be the next of an answer to the same call."
-
-
 def _place(text: str) -> Place:
-    try:
-        return Place(*(parse_cursor(text, int, int) or BEGINNING))
-    except InvalidCursor:
-        raise InvalidFeedCursor from None
+    return Place(*(parse_after(text, int, int) or BEGINNING))
 
 
 def _named(field: str, text: str) -> set[str]:
@@ -107,7 +98,7 @@ _COMPLETED = FeedEvent(
         "One decided": FeedPage(events=[_DECIDED, _COMPLETED], next=written_cursor([42, 1])),
         "Nothing new": Answered(data=FeedPage(events=[], next=written_cursor([42, 1])), headers={"Retry-After": "1"}),
     },
-    refuses=[FeedOff(), InvalidFeedCursor(), JourneyNotFound(JOURNEY_ID.example)],
+    refuses=[FeedOff(), InvalidAfter(), JourneyNotFound(JOURNEY_ID.example)],
 )
 def read_feed(asked: Asked[None, FeedQuery]) -> Answered[FeedPage]:
     """Read what happens

@@ -18,7 +18,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
-from django.db.models import CheckConstraint, Index, Q
+from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 from pytest_django import Settings
 
 from config.management.commands import migrate
@@ -28,8 +28,10 @@ from engage.database.repeatable import (
     AddConstraintNotValid,
     AddIndexConcurrently,
     AddUniqueConcurrently,
+    AddUniqueIndexConcurrently,
     RemoveConstraint,
     RemoveIndexConcurrently,
+    RemoveUniqueIndexConcurrently,
 )
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 
@@ -76,6 +78,13 @@ class Repeatable(Migration):
         AddConstraintNotValid("event", CheckConstraint(condition=~Q(name=""), name="event_has_name")),
         ValidateConstraint("event", "event_has_name"),
         RemoveConstraint("segment", "segment_key"),
+        AddUniqueIndexConcurrently(
+            "event",
+            UniqueConstraint(
+                fields=["name"], condition=Q(chain=0), opclasses=["varchar_pattern_ops"], name="named_once"
+            ),
+        ),
+        RemoveUniqueIndexConcurrently("customer", "customer_phone_once"),
     )
 
 

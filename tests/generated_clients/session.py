@@ -18,6 +18,9 @@ from engage_client.api.customers import (
     get_customer,
     get_customer_journeys,
     list_customer_deliveries,
+    list_customer_events,
+    list_customers,
+    list_segment_members,
     merge_customers,
     put_customer,
     put_customers,
@@ -34,6 +37,7 @@ from engage_client.api.journeys import (
     get_job,
     get_trigger,
     hold_journey,
+    list_enrollments,
     list_trigger_jobs,
     resume_journey,
     trigger_journey,
@@ -58,10 +62,13 @@ from engage_client.models import (
     CustomerPutAnswer,
     CustomerRequest,
     CustomersMergedAnswer,
+    CustomersPageAnswer,
     EnrollmentAnswer,
     EnrollmentHistoryAnswer,
+    EnrollmentsPageAnswer,
     EventItem,
     EventsAnswer,
+    EventsPageAnswer,
     EventsRequest,
     ExitedEntranceAnswer,
     ExitEntranceRequest,
@@ -73,8 +80,11 @@ from engage_client.models import (
     IdentifyRequest,
     JobAnswer,
     JsonObject,
+    ListCustomersIdentifier,
+    ListEnrollmentsState,
     MeAnswer,
     MembersChangedAnswer,
+    MembersPageAnswer,
     MembersRequest,
     MergeAnonymous,
     MergeInto,
@@ -162,6 +172,10 @@ members = done(
     MembersChangedAnswer,
 ).data
 assert (members.added, members.unknown) == (1, ["nobody"])
+inside = done(list_segment_members.sync_detailed(WORKSPACE, SEGMENT, client=api), MembersPageAnswer).data
+assert "bob" in [member.external_id for member in inside.members]
+alike = list_customers.sync_detailed(WORKSPACE, client=api, identifier=ListCustomersIdentifier.EXTERNAL_ID, prefix="ad")
+assert [one.external_id for one in done(alike, CustomersPageAnswer).data.customers] == ["ada"]
 
 # Triggers ------------------------------------------------------------------------------------------------------------
 
@@ -214,6 +228,8 @@ jobs = done(list_trigger_jobs.sync_detailed(WORKSPACE, trigger_id, client=api, l
 assert ([one.job_id for one in jobs.jobs], jobs.next_cursor) == ([job_id], None)
 history = done(get_enrollment.sync_detailed(WORKSPACE, job.enrollment_id, client=api), EnrollmentHistoryAnswer).data
 assert history.customer_id == ada.customer_id
+under_way = list_enrollments.sync_detailed(WORKSPACE, JOURNEY, client=api, state=ListEnrollmentsState.ACTIVE, limit=1)
+assert len(done(under_way, EnrollmentsPageAnswer).data.enrollments) == 1
 journeys = done(
     get_customer_journeys.sync_detailed(WORKSPACE, ada.customer_id, client=api), CustomerJourneysAnswer
 ).data
@@ -237,6 +253,9 @@ two = EventsRequest(
 many = done(report_events.sync_detailed(WORKSPACE, client=api, body=two), EventsAnswer, status=202).data
 assert many.results
 assert many.results[1].status.value == "failed"
+
+did = done(list_customer_events.sync_detailed(WORKSPACE, ada.customer_id, client=api), EventsPageAnswer).data
+assert "ordered" in [event.event_name for event in did.events]
 
 app = sdk(WORLD["app"])
 close = ActionRequest(message_id="sale", user_id="u-1", action_type=ActionRequestActionType.CLOSE)

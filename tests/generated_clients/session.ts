@@ -74,6 +74,11 @@ const MEMBERS = "/api/v1/customers/{workspaceId}/segments/{segmentId}/members";
 const segment = { path: { workspaceId, segmentId } };
 const members = await done(api.POST(MEMBERS, { params: segment, body: { add: ["bob", "nobody"] } }), 200);
 check(members.data.unknown[0] === "nobody" && members.data.added === 1, JSON.stringify(members));
+const inside = await done(api.GET(MEMBERS, { params: segment }), 200);
+check(inside.data.members.some((member) => member.external_id === "bob"), JSON.stringify(inside));
+const alike = { ...here, query: { identifier: "external_id" as const, prefix: "ad" } };
+const listed = await done(api.GET("/api/v1/customers/{workspaceId}/list", { params: alike }), 200);
+check(listed.data.customers.length === 1 && listed.data.next === null, JSON.stringify(listed));
 
 // Triggers ------------------------------------------------------------------------------------------------------------
 
