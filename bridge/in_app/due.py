@@ -74,18 +74,22 @@ class Found:
     deliveries: Sequence[DueDelivery] | None
 
 
-def due_for(reader: Reader, *, etag: str | None = None) -> Found:
+def due_for(reader: Reader | None, *, etag: str | None = None) -> Found:
     """At most MOST deliveries, by priority, then age; none if nobody is known. `etag` is that of what the page has.
 
-    A message whose templates fail for this person is left out.
+    A message whose templates fail for this person is left out. `reader` None: nothing is due, and nothing is read.
     """
-    match = best_match_query(workspace_id=reader.workspace_id, known_by=reader.known_by, columns=_COLUMNS)
-    who = _ANONYMOUS if reader.must_be_anonymous else _ANYBODY
-    rows = _DUE.records(match=match, who=who, most=MOST)
+    rows = [] if reader is None else _rows(reader)
     now_there = _etag(rows)
     if etag == now_there:
         return Found(etag=now_there, deliveries=None)
     return Found(etag=now_there, deliveries=[one for row in rows if (one := _delivery(row)) is not None])
+
+
+def _rows(reader: Reader) -> Sequence[Mapping[str, Any]]:
+    match = best_match_query(workspace_id=reader.workspace_id, known_by=reader.known_by, columns=_COLUMNS)
+    who = _ANONYMOUS if reader.must_be_anonymous else _ANYBODY
+    return _DUE.records(match=match, who=who, most=MOST)
 
 
 def _etag(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -1,7 +1,8 @@
 """Who may read the messages of a person: they may hold what is personal, an app's id is public, and ids are guessed.
 
 With a valid token: whom it names. Without one: whoever is anonymous, by their `userId`; so whoever has any other
-identifier needs one, whether or not somebody is known by it. An app that says `inApp: open` believes what the page
+identifier needs one, whether or not somebody is known by it. An app that takes no calls of anonymous people tells them
+nothing either: their `userId` looks like one that is not known. An app that says `inApp: open` believes what the page
 says, as the bridge does.
 """
 
@@ -28,8 +29,8 @@ class Reader:
     must_be_anonymous: bool = False
 
 
-def reader_of(*, app: App, known_by: Identifiers, token: str | None, now: datetime) -> Reader:
-    """Nobody is looked up. Raises MissingParameter and the refusals of identity tokens."""
+def reader_of(*, app: App, known_by: Identifiers, token: str | None, now: datetime) -> Reader | None:
+    """Nobody is looked up; None: they are told that nothing is due. Raises MissingParameter and refusals of tokens."""
     keyring = keyring_of(app)
     if token is not None and keyring:
         identity = verify_token(token, app_id=app.id, keyring=keyring, now=now)
@@ -41,6 +42,8 @@ def reader_of(*, app: App, known_by: Identifiers, token: str | None, now: dateti
     enforces = app.identity == App.Identity.ENFORCE
     if app.in_app == App.InApp.OPEN and not enforces:
         return Reader(workspace_id=app.workspace_id, known_by=known_by)
-    if set(known_by.present()) != {"user_id"} or (enforces and app.anonymous == App.Anonymous.DENY):
+    if set(known_by.present()) != {"user_id"}:
         raise IdentityTokenMissing
+    if enforces and app.anonymous == App.Anonymous.DENY:
+        return None
     return Reader(workspace_id=app.workspace_id, known_by=known_by, must_be_anonymous=True)

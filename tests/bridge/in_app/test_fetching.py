@@ -149,6 +149,19 @@ def test_an_app_that_is_open_believes_its_pages(acme: Workspace, ada: Customer, 
     assert fetch(strict, external_id="ada").json()["code"] == "identity_token_missing"
 
 
+def test_an_app_without_anonymous_people_tells_them_nothing(acme: Workspace, anonymous: Customer) -> None:
+    deliver(anonymous)
+    enforced: dict[str, Any] = {"workspace": acme, "identity": App.Identity.ENFORCE}
+    allowing, denying = (
+        SdkClient(AppFactory.create(**enforced, anonymous=how)) for how in (App.Anonymous.ALLOW, App.Anonymous.DENY)
+    )
+    assert len(ids(fetch(allowing, userId=ANON))) == 1
+    answer = fetch(denying, userId=ANON)
+    assert (ids(answer), answer["ETag"]) == ([], fetch(denying, userId="u-else")["ETag"])
+    assert data(fetch(denying, userId=ANON, etag=answer["ETag"]), status=200) == {"unchanged": True}
+    assert fetch(denying, external_id="ada").json()["code"] == "identity_token_missing"
+
+
 def test_calls_that_name_a_delivery_end_it_and_have_what_is_due_next(page: SdkClient, anonymous: Customer) -> None:
     first, second, third = (deliver(anonymous, priority=priority) for priority in (3, 2, 1))
     named = {"messageId": KEY, "userId": ANON}
