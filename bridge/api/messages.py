@@ -31,7 +31,7 @@ from engage.scopes import Scope
 
 # A key with a slash cannot be named in a path: seed files and staff can.
 _KEY = PathId(name="key", description="The message's key: the `messageId` in the page's calls.", example="spring-sale")
-_NOTHING = "At least one of status, actions, forms must be present."
+_NOTHING = "At least one of status, actions, forms, content must be present."
 _OBJECTS = Keywords(items={"type": "object", "additionalProperties": True})
 
 
@@ -52,7 +52,7 @@ class MessagesQuery:
 class MessageBody:
     """A message: what is absent stays as it is, or is empty in a new one."""
 
-    one_of: ClassVar = AtLeastOne(("status", "actions", "forms"), _NOTHING)
+    one_of: ClassVar = AtLeastOne(("status", "actions", "forms", "content"), _NOTHING)
 
     status: Annotated[
         str | None,
@@ -74,6 +74,11 @@ class MessageBody:
         Items(most=MAX_FORMS),
         _OBJECTS,
     ] = None
+    content: Annotated[
+        dict[str, Any] | None,
+        "What is shown where a journey delivers the message: a `kind` (`banner`, `modal`, `card` or `custom`), and "
+        "`title`, `text`, `image`, `buttons`, `form` and `data` as far as there is any; `{}` takes it away.",
+    ] = None
 
     def changes(self) -> MessageChanges:
         changes = MessageChanges()
@@ -83,6 +88,8 @@ class MessageBody:
             changes["actions"] = self.actions
         if self.forms is not None:
             changes["forms"] = self.forms
+        if self.content is not None:
+            changes["content"] = self.content or None
         return changes
 
 
@@ -95,6 +102,7 @@ class MessageRecord:
     revision: Annotated[int, "Counts the definitions that it has had."]
     actions: Annotated[Sequence[Mapping[str, Any]], "The buttons, and what they may write."]
     forms: Annotated[Sequence[Mapping[str, Any]], "The forms, their fields, and what becomes of them."]
+    content: Annotated[Mapping[str, Any] | None, "What is shown where a journey delivers it; null: no journey can."]
     created_at: datetime
     updated_at: datetime
 
@@ -140,12 +148,20 @@ _FORMS: list[Mapping[str, Any]] = [
         },
     }
 ]
+_CONTENT: Mapping[str, Any] = {
+    "kind": "banner",
+    "title": "Hello {{ customer.name }}",
+    "text": "Your coupon is {{ values.coupon }}.",
+    "buttons": [{"action": "cta", "text": "To the sale", "href": "https://shop.example/sale"}],
+    "form": "nps",
+}
 _RECORD = MessageRecord(
     key="spring-sale",
     status=Message.Status.ACTIVE,
     revision=1,
     actions=_ACTIONS,
     forms=_FORMS,
+    content=_CONTENT,
     created_at=datetime(2026, 11, 20, 19, 8, tzinfo=UTC),
     updated_at=datetime(2026, 11, 20, 19, 8, tzinfo=UTC),
 )
@@ -185,6 +201,7 @@ def list_messages(asked: Asked[None, MessagesQuery]) -> MessagesPage:
     },
     requests={
         "Two buttons and a form": {"status": "active", "actions": _ACTIONS, "forms": _FORMS},
+        "What it shows": {"content": _CONTENT},
         "Take it off": {"status": "archived"},
     },
     examples={"Updated": _RECORD, "Created": Answered(data=_RECORD, says=_CREATED, status=HTTPStatus.CREATED)},
@@ -197,8 +214,8 @@ def list_messages(asked: Asked[None, MessagesQuery]) -> MessagesPage:
 def put_message(asked: Asked[MessageBody, None], key: str) -> Answered[MessageRecord]:
     """Create or change a message
 
-    Says what the buttons and forms of a message may write. Apps whose message policy is `report` count what else their
-    pages ask for, and those with `enforce` refuse it.
+    Says what the buttons and forms of a message may write, and what is shown where a journey delivers it. Apps whose
+    message policy is `report` count what else their pages ask for, and those with `enforce` refuse it.
 
     A rule is an object with a `type` (`string`, `number`, `boolean` or `date`), and optionally `required`, `max` (of a
     number, or of a string's length), `values` (one of these), `pattern` (of the whole string, in RE2's syntax) and

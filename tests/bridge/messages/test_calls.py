@@ -33,6 +33,7 @@ def test_a_message_is_made_changed_read_and_deleted(acme: Workspace, server: Ser
         "revision": 1,
         "actions": sale.ACTIONS,
         "forms": sale.FORMS,
+        "content": None,
         "createdAt": "",
         "updatedAt": "",
     }
@@ -40,6 +41,11 @@ def test_a_message_is_made_changed_read_and_deleted(acme: Workspace, server: Ser
     changed = data(server.put(path(acme, "sale"), {"forms": []}), status=200)
     assert (changed["revision"], changed["actions"], changed["forms"]) == (2, sale.ACTIONS, [])
     assert data(server.put(path(acme, "sale"), {"status": "archived"}), status=200)["revision"] == 2
+    content = {"kind": "card", "title": "{{ values.a }}"}
+    for revision, sent, kept in ((3, content, content), (4, {}, None)):
+        changed = data(server.put(path(acme, "sale"), {"content": sent}), status=200)
+        assert (changed["revision"], changed["content"], changed["actions"]) == (revision, kept, sale.ACTIONS)
+    refused(server.put(path(acme, "sale"), {"content": {"kind": "fax"}}), status=400, error="Invalid message")
     assert data(server.get(path(acme, "sale")), status=200)["status"] == "archived"
 
     assert data(server.delete(path(acme, "sale")), status=200) == {"key": "sale", "deleted": True}
