@@ -238,7 +238,7 @@ def _looked_up(journey: Journey, span: Span) -> _Inside:
 
 
 def _steps(within: _Sums, waiting: Mapping[str, int]) -> dict[str, StepStats]:
-    begun = [step_id for step_id in within.into if step_id not in {*waiting, COMPLETED, EXITED}]
+    begun = [step_id for step_id in {**within.into, **within.in_app} if step_id not in {*waiting, COMPLETED, EXITED}]
     return {
         step_id: StepStats(
             entered=within.into[step_id],

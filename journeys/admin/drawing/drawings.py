@@ -26,6 +26,7 @@ TOLD = (
     ("skipped", "skipped"),
     ("interrupted", "left"),
 )
+TOLD_IN_APP = ("shown", "acted", "closed", "expired")  # of what an `in_app` step has delivered
 _ILL = {"failed", "skipped", "interrupted"}
 Drawing = dict[str, Any]
 _MODULE: Any = Script("journeys/map/page.js", type="module")  # which the stubs do not know
@@ -59,11 +60,11 @@ def counted(
         if node.id in totals:
             return [{"text": f"{totals[node.id]:,}", "kind": ""}] if totals[node.id] else []
         step = stats.steps.get(node.id)
-        return [
-            {"text": f"{number:,} {word}", "kind": name}
-            for name, word in TOLD
-            if step is not None and (number := getattr(step, name))
-        ]
+        if step is None:
+            return []
+        told = [(getattr(step, name), word, name) for name, word in TOLD]
+        told += [((step.in_app or {}).get(state, 0), state, "") for state in TOLD_IN_APP]
+        return [{"text": f"{number:,} {word}", "kind": kind} for number, word, kind in told if number]
 
     drawing = _drawing(graph, notes=notes, count=lambda edge: stats.edges.get(edge, 0))
     if address:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from engage.admin.parts.columns import may_view
 from engage.errors import Refusal
 from engage.json.instants import has_room
-from journeys.admin.drawing.drawings import TOLD, Drawing, counted
+from journeys.admin.drawing.drawings import TOLD, TOLD_IN_APP, Drawing, counted
 from journeys.counts.stats import JourneyStats, Span, journey_stats
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Enrollment, Journey, JourneyRevision
@@ -21,6 +21,7 @@ from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
 MOST_REVISIONS = 200
 _STEP_HEADERS = ["Step", "What it does", "Entered", "Waiting now", "Went on", "Failed", "Skipped", "Left"]
+_IN_APP_HEADERS = [state.capitalize() for state in TOLD_IN_APP]
 _WAY_HEADERS = ["From", "To", "When", "Customers"]
 
 
@@ -82,7 +83,7 @@ def map_of(journey: Journey, *, request: HttpRequest) -> Map:
         exits=graph.exits if graph else (),
         warnings=warnings,
         figures=_figures(stats),
-        steps={"headers": _STEP_HEADERS, "rows": _step_rows(graph, stats)},
+        steps=_steps(graph, stats),
         ways={"headers": _WAY_HEADERS, "rows": _way_rows(graph, stats)},
     )
 
@@ -129,16 +130,20 @@ def _figures(stats: JourneyStats) -> list[tuple[str, str]]:
     return [(what, f"{number:,}") for what, number in numbers]
 
 
-def _step_rows(graph: Graph | None, stats: JourneyStats) -> list[list[Any]]:
-    """Those of the drawing in its order, then those that only earlier revisions have."""
+def _steps(graph: Graph | None, stats: JourneyStats) -> dict[str, Any]:
+    """Those of the drawing in its order, then those that only earlier revisions have; messages where there are any."""
+    delivers = any(step.in_app for step in stats.steps.values())
+    of_messages = TOLD_IN_APP if delivers else ()
     labels = {node.id: node.label for node in graph.nodes if node.id[0] != "@"} if graph else {}
     gone = sorted(stats.steps.keys() - labels.keys())
     rows: list[list[Any]] = []
     for step_id in (*labels, *gone):
         step = stats.steps.get(step_id)
         numbers = [step.entered, *(getattr(step, name) for name, _ in TOLD)] if step else [0] * (1 + len(TOLD))
+        became = (step.in_app if step else None) or {}
+        numbers += [became.get(state, 0) for state in of_messages]
         rows.append([step_id, labels.get(step_id, "of another revision"), *(f"{number:,}" for number in numbers)])
-    return rows
+    return {"headers": [*_STEP_HEADERS, *(_IN_APP_HEADERS if delivers else ())], "rows": rows}
 
 
 def _way_rows(graph: Graph | None, stats: JourneyStats) -> list[list[Any]]:

@@ -1,8 +1,10 @@
 """The timeline on an enrollment's page: each step with its reasons, and each webhook with its attempts.
 
-It takes the same queries for every history; a long one shows only its latest steps.
+It takes the same queries for every history, and one more where messages were delivered; a long one shows only its
+latest steps.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +16,11 @@ from django.utils.safestring import SafeString
 from engage.admin.parts.columns import badge, column_of, linked_fields, may_view, moment, sees_people, shown
 from journeys.admin.drawing.drawings import Drawing
 from journeys.admin.drawing.way import drawing_of
-from journeys.admin.results import DELIVERY_STATE, STEP_STATE
+from journeys.admin.results import DELIVERY_STATE, IN_APP_STATE, STEP_STATE
 from journeys.enrollments.history import RunWithWebhook, enrollment_history
-from journeys.models import Enrollment, Journey, StepRun, WebhookAttempt, WebhookDelivery
+from journeys.models import Enrollment, InAppDelivery, Journey, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.operations.redaction import url_without_secrets, without_values
+from journeys.steps.in_app import InApp
 from journeys.webhooks.waiting import Waiting, waiting
 
 STEPS_SHOWN = 200
@@ -65,10 +68,11 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
         sends_again=may("journeys.change_webhookdelivery"),
     )
     prefetch_related_objects([step.run for step in steps], *linked_fields([staff.event]))
+    messages = _messages_of([step.run for step in steps]) if may_view(InAppDelivery, request=request) else {}
     return Timeline(
         standing=standing_of(read, delivery=latest, waits=waits, with_reason=staff.sees_values),
         drawing=drawing_of(history) if may_view(Journey, request=request) else None,
-        table={"headers": _HEADERS, "rows": [_row(step, staff) for step in steps]},
+        table={"headers": _HEADERS, "rows": [_row(step, staff, messages) for step in steps]},
         earlier=steps[0].run.ordinal if steps else 0,
         may_end=read.state == Enrollment.State.ACTIVE and may("journeys.change_enrollment"),
     )
@@ -115,14 +119,21 @@ def _place(enrollment: Enrollment, delivery: WebhookDelivery | None, waits: Wait
     return f"Sends the webhook of {step}."
 
 
-def _row(step: RunWithWebhook, staff: _Staff) -> dict[str, Any]:
+def _messages_of(runs: Sequence[StepRun]) -> Mapping[int, InAppDelivery]:
+    """What the steps have delivered to be shown, by the place in the history; nothing is asked where no step could."""
+    places = [run.ordinal for run in runs if run.type == InApp.type and run.state == StepRun.State.DONE]
+    found = InAppDelivery.objects.filter(enrollment_id=runs[0].enrollment_id, ordinal__in=places) if places else ()
+    return {one.ordinal: one for one in found}
+
+
+def _row(step: RunWithWebhook, staff: _Staff, messages: Mapping[int, InAppDelivery]) -> dict[str, Any]:
     run = step.run
     row: dict[str, Any] = {
         "cols": [
             moment(run.began_at),
             _rendered("step", run=run),
             badge(run.state, STEP_STATE[run.state]),
-            _came_to(step, staff),
+            _came_to(step, staff, messages.get(run.ordinal)),
             moment(run.ended_at) or "-",
         ]
     }
@@ -131,12 +142,13 @@ def _row(step: RunWithWebhook, staff: _Staff) -> dict[str, Any]:
     return row
 
 
-def _came_to(step: RunWithWebhook, staff: _Staff) -> SafeString:
+def _came_to(step: RunWithWebhook, staff: _Staff, message: InAppDelivery | None) -> SafeString:
     delivery = step.delivery
     if delivery is None:
         because = step.run.because if staff.sees_values else None
         event = staff.event(step.run) if staff.event else None
-        return _rendered("came_to", run=step.run, because=because, event=event)
+        became = _transitions(message) if message else []
+        return _rendered("came_to", run=step.run, because=because, event=event, message=message, became=became)
     return _rendered(
         "came_to",
         run=step.run,
@@ -147,6 +159,17 @@ def _came_to(step: RunWithWebhook, staff: _Staff) -> SafeString:
         headers=list(without_values(delivery.readable_headers).items()),  # `headers.items` may be one of them
         may_send_again=staff.sends_again and delivery.state == WebhookDelivery.State.FAILED,
     )
+
+
+def _transitions(message: InAppDelivery) -> list[tuple[SafeString, SafeString | None, str]]:
+    """Each state that the delivery has come to, when, and by what."""
+    states = InAppDelivery.State
+    told: list[tuple[str, Any, str]] = [(states.DUE, message.created_at, f"until {shown(message.expires_at)}")]
+    if message.shown_at:
+        told.append((states.SHOWN, message.shown_at, ""))
+    if message.ended_at:
+        told.append((message.state, message.ended_at, message.action_id or message.because))
+    return [(badge(state, IN_APP_STATE[state]), moment(at), by) for state, at, by in told]
 
 
 def _attempt(attempt: WebhookAttempt) -> list[Any]:

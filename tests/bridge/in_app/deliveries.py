@@ -9,7 +9,9 @@ from bridge.models import Message
 from customers.models import Customer, Event
 from engage.database.object_ids import new_object_id
 from engage.models import Workspace
+from journeys.in_app.transitions import Done, advance
 from journeys.models import Enrollment, InAppDelivery, Journey
+from journeys.walking.reactions import record_and_react
 from tests.support.factories import JourneyFactory, MessageFactory
 
 KEY = "offer"
@@ -50,6 +52,14 @@ def deliver(customer: Customer, **fields: Any) -> InAppDelivery:
         "message_id": KEY, "expires_at": timezone.now() + timedelta(days=7),
     }  # fmt: skip
     return InAppDelivery.objects.create(workspace_id=customer.workspace_id, customer=customer, **made | fields)
+
+
+def do(delivery: InAppDelivery, to: InAppDelivery.State, **fields: Any) -> None:
+    """As the bridge does: in a transaction, with the customer's row locked."""
+    done = Done(delivery_id=delivery.id, message_id=delivery.message_id, to=to, **fields)
+    events = advance(done, workspace_id=delivery.workspace_id, customer_id=delivery.customer_id)
+    if events:
+        record_and_react(events)
 
 
 def events_of(customer: Customer) -> list[str]:

@@ -12,10 +12,9 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.in_app.expiring import expire
-from journeys.in_app.transitions import Done, State, advance
+from journeys.in_app.transitions import State
 from journeys.models import Enrollment, InAppDelivery, Journey, StepRun, Trigger
-from journeys.walking.reactions import record_and_react
-from tests.bridge.in_app.deliveries import ACTED, ENDS, KEY, OFFER, deliver, events_of, journey_of, offer
+from tests.bridge.in_app.deliveries import ACTED, ENDS, KEY, OFFER, deliver, do, events_of, journey_of, offer
 from tests.support.calls import data, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 
@@ -23,14 +22,6 @@ from tests.support.clients import ServerClient
 @pytest.fixture
 def message(acme: Workspace) -> Message:
     return offer(acme)
-
-
-def do(delivery: InAppDelivery, to: InAppDelivery.State, **fields: Any) -> None:
-    """As the bridge does: in a transaction, with the customer's row locked."""
-    done = Done(delivery_id=delivery.id, message_id=delivery.message_id, to=to, **fields)
-    events = advance(done, workspace_id=delivery.workspace_id, customer_id=delivery.customer_id)
-    if events:
-        record_and_react(events)
 
 
 def enter(server: ServerClient, journey: Journey, customer: Customer, **body: Any) -> dict[str, Any]:
