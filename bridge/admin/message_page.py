@@ -16,7 +16,7 @@ from bridge.lately import since
 from bridge.messages.definition import Definition, InvalidMessage, parse_definition
 from bridge.messages.figures import refused_by_reason, reported_by_reason
 from bridge.messages.learning import learned
-from bridge.messages.markup import html_of, preview_of
+from bridge.messages.markup import html_of, is_markup, preview_of, shown_of
 from bridge.messages.recorded import recorded_lately
 from bridge.messages.usage import READ_AT_MOST, Usage, usage_of
 from bridge.models import Interaction, Message
@@ -39,7 +39,13 @@ def page_of(message: Message, *, request: HttpRequest, now: datetime) -> dict[st
         definition = parse_definition(actions=message.actions, forms=message.forms)
     except InvalidMessage:  # of an older version
         return {}
-    page: dict[str, Any] = {"html": html_of(definition), "preview": preview_of(definition)}
+    page: dict[str, Any] = {
+        "html": html_of(definition),
+        "preview": preview_of(definition),
+        "shown": shown_of(message),
+        "shown_may": "" if is_markup(message) else "allow-scripts",
+        "widths": (1440, 390),
+    }
     if may_view(Interaction, request=request):
         page |= _used(usage_of(message, definition, now=now)) | _refused(message, now=now)
     if may_view(InAppDelivery, request=request):

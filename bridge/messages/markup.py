@@ -1,18 +1,19 @@
 """A message's definition as HTML to copy, with the attributes that the browsers' SDK goes by. Pure.
 
 `data-engage-id` names the button or the form, so that the service takes what it does from the definition; what stands
-beside it is what the definition leaves to the page.
+beside it is what the definition leaves to the page. Also previews, for staff.
 """
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.utils.html import escape
+from django.utils.html import escape, json_script
 
+from bridge.messages.content import HTML, Kind
 from bridge.messages.definition import Definition, ListedAction, ListedForm
 from bridge.messages.rules import Rule, RuleType
-from bridge.models import Interaction
+from bridge.models import Interaction, Message
 
 _OPEN: Mapping[RuleType, Any] = {
     RuleType.STRING: "…",
@@ -116,3 +117,31 @@ PREVIEW_STYLE = (
 def preview_of(definition: Definition) -> str:
     """A whole page for a sandboxed frame: nothing in it runs or leads anywhere."""
     return f"<!doctype html><meta charset=utf-8>{PREVIEW_STYLE}{html_of(definition)}"
+
+
+_DRAW = (
+    'import {preview} from "/sdk/v1/show.js"; preview(JSON.parse(document.getElementById("item").text), document.body)'
+)
+
+
+def is_markup(message: Message) -> bool:
+    return message.content is not None and message.content.get("kind") == Kind.CUSTOM
+
+
+def shown_of(message: Message) -> str:
+    """A whole page for a sandboxed frame that may run scripts: the content as show.js draws it, its templates unfilled.
+
+    Of a custom message, its own markup, which may not; empty if it has none, or the message no content.
+    """
+    content = message.content
+    if not content:
+        return ""
+    if is_markup(message):
+        data = content.get("data")
+        return data.get(HTML, "") if isinstance(data, dict) else ""
+    item = {
+        "messageId": message.key, "kind": content.get("kind"), "content": content,
+        "actions": message.actions, "forms": message.forms,
+    }  # fmt: skip
+    script = f'<script type="module">{_DRAW}</script>'
+    return f"<!doctype html><meta charset=utf-8><body>{json_script(item, 'item')}{script}"

@@ -46,14 +46,6 @@ STEP_STATE: dict[str, str] = {
     StepRun.State.SKIPPED: "warning",
     StepRun.State.INTERRUPTED: "warning",
 }
-IN_APP_STATE: dict[str, str] = {
-    InAppDelivery.State.DUE: "info",
-    InAppDelivery.State.SHOWN: "warning",
-    InAppDelivery.State.ACTED: "success",
-    InAppDelivery.State.CLOSED: "",
-    InAppDelivery.State.EXPIRED: "",
-    InAppDelivery.State.WITHDRAWN: "",
-}
 DELIVERY_STATE: dict[str, str] = {
     WebhookDelivery.State.WAITING: "info",
     WebhookDelivery.State.HELD: "warning",

@@ -2,44 +2,25 @@
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext
 
-from bridge.browser.files import content_of
 from customers.models import Customer
 from engage.models import App, Workspace
 from journeys.models import InAppDelivery
 from tests.bridge.in_app.deliveries import CONTENT, deliver, events_of, offer
+from tests.browsers.in_app import furnish, opened, state_of
 from tests.browsers.pages import NOTHING_WAITS, Shop, until
 from tests.support.factories import CustomerFactory
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 
-_PAGE = """<!doctype html><html lang="en"><title>In-app</title><script type="module" src="/in-app.js"></script>
-<main><button id="before">Before</button><div id="slot"></div></main></html>"""
-_SCRIPT = """import "/page.js";
-import { show } from "/show.js";
-import { messages } from "/messages.js";
-window.lists = [];
-engage.identify({ external_id: new URLSearchParams(location.search).get("as") ?? "ada" });
-window.stop = show(engage, { in: "#slot", every: 1, kinds: { custom: (item, slot) => {
-  const own = Object.assign(document.createElement("p"), { id: "own", textContent: item.content.data.said });
-  slot.append(own);
-  return () => own.remove();
-} } });
-window.stopped = messages(engage, (list) => window.lists.push(list.length), { every: 1 });
-"""
 HOSTILE = "<img src=x onerror=\"document.title='bad'\"></p><script>document.title='bad'</script>\"'>"
 
 
 @pytest.fixture
 def app(acme: Workspace, shop: Shop) -> App:
-    App.objects.filter(id=shop.app.id).update(in_app=App.InApp.OPEN)
-    shop.pages.files |= {
-        "/in-app": ("text/html", _PAGE),
-        "/in-app.js": ("text/javascript", _SCRIPT),
-        **{f"/{name}": ("text/javascript", content_of(name).decode()) for name in ("show.js", "messages.js")},
-    }
+    furnish(shop)
     return shop.app
 
 
@@ -47,18 +28,6 @@ def app(acme: Workspace, shop: Shop) -> App:
 def hers(acme: Workspace, app: App) -> Customer:
     offer(acme)
     return CustomerFactory.create(workspace=acme, external_id="ada", attributes={"name": HOSTILE})
-
-
-def opened(context: BrowserContext, shop: Shop, query: str = "") -> Page:
-    page = context.new_page()
-    page.goto(f"{shop.url}/in-app{query}")
-    until(page, "typeof window.stopped === 'function'")
-    return page
-
-
-def state_of(delivery: InAppDelivery) -> str:
-    delivery.refresh_from_db()
-    return delivery.state
 
 
 @pytest.mark.telling

@@ -43,9 +43,13 @@ def running(name: str, url: str, profile: Path) -> Iterator[None]:
         process.wait()
 
 
+def preferred(profile: Path) -> None:
+    (profile / "user.js").write_text(_PREFERENCES)
+
+
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_a_browser_killed_at_twenty_moments_loses_and_doubles_nothing(name: str, shop: Shop, tmp_path: Path) -> None:
-    (tmp_path / "user.js").write_text(_PREFERENCES)
+    preferred(tmp_path)
     for number in range(MOMENTS):
         shop.proxy.fails = 0 if number % 2 else None  # every other time there is no network
         with running(name, f"{shop.url}/clicking?name=t{number}", tmp_path):

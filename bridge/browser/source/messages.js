@@ -1,5 +1,5 @@
 /* What journeys deliver to the person of this browser: asked for while the page is looked at, and told when it changes. */
-const KEPT = 200, LEAST = 10e3, TOKEN_MS = 10e3, ANSWERS_MS = 30e3;
+const KEPT = 200, LEAST = 10e3, TOKEN_MS = 10e3, ANSWERS_MS = 30e3, DISK_MS = 2e3;
 const json = (text) => { try { return JSON.parse(text); } catch {} };
 
 export function messages(engage, tell, { every = 60 } = {}) {
@@ -17,6 +17,19 @@ export function messages(engage, tell, { every = 60 } = {}) {
     try { localStorage[`${name}over`] = JSON.stringify(over); } catch {}
     show();
   };
+
+  /* A browser that was killed may have forgotten this, but not what waits: that is there once engage.js has read the disk,
+     before whatever asks the disk later. */
+  const restored = new Promise((done) => {
+    setTimeout(done, DISK_MS);
+    const opened = indexedDB.open("engage");
+    opened.onsuccess = () => { opened.result.transaction("kept").objectStore("kept").count().onsuccess = done; };
+  }).catch(() => {}).then(() => {
+    for (const key in localStorage) {
+      const { call, body } = key.startsWith(`${name}q:`) && json(localStorage[key]) || {};
+      if (body?.deliveryId && call !== "shown") end(body.deliveryId);
+    }
+  }).catch(() => {});
 
   const item = (one) => {
     const message = engage.message(one.messageId, { deliveryId: one.deliveryId });
@@ -54,8 +67,10 @@ export function messages(engage, tell, { every = 60 } = {}) {
     given = String(given ?? "").trim();
     return (proof = /^[\w=-]+(\.[\w=-]+){2}$/.test(given) ? given : "");
   };
+  const share = () => channel.postMessage?.({ who, list, etag, at: Date.now() });
   const fetched = async () => {
     const mine = who, identityToken = await prove();
+    await restored;
     const answer = await fetch(`${host.replace(/\/$/, "")}/api/v1/sdk/messages?app=${app}`, {
       method: "POST", credentials: "omit", signal: controller.signal,
       body: JSON.stringify({ ...json(who), identityToken: identityToken || undefined, etag }),
@@ -64,7 +79,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
     if (mine !== who) return;
     if (answer.status === 401) { list = []; etag = proof = undefined; }
     if (data?.messages) { list = data.messages; etag = answer.headers.get("ETag") ?? undefined; }
-    if (data) channel.postMessage?.({ who, list, etag, at: Date.now() });
+    if (data) share();
     show();
   };
   /* In the tab that is looked at: one request at a time in all tabs, and what it tells is for all. */
@@ -108,7 +123,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
       whose.delete(key);
       if (call === "identify") proof = undefined;
       /* What was done before somebody else came tells what is due for whoever did it. */
-      if (data?.due && theirs === who) { list = data.due; etag = undefined; show(); } else if (call === "identify" || theirs) ask();
+      if (data?.due && theirs === who) { list = data.due; etag = undefined; share(); show(); } else if (call === "identify" || theirs) ask();
     }),
   ];
   ask();

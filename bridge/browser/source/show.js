@@ -12,6 +12,7 @@ position:relative;overflow-wrap:anywhere;animation:in .2s}
 .banner{display:flex;flex-wrap:wrap;gap:8px 16px;align-items:center}.banner>div:first-of-type{flex:1 1 16em}
 .card{max-inline-size:24em;margin-block:8px}dialog{inline-size:min(32em,calc(100vw - 32px));max-block-size:calc(100dvh - 32px)}
 dialog::backdrop{background:#0008}h2{font-size:1.15em;margin:0}p{margin:4px 0;white-space:pre-line}
+iframe{inline-size:100%;block-size:20em;border:0}
 img{max-inline-size:100%;max-block-size:40vh;border-radius:8px;display:block}.banner img{max-inline-size:96px}
 .b{display:flex;flex-wrap:wrap;gap:8px;margin-block-start:8px}.banner .b{margin:0}
 a,button,input,select{font:inherit;min-block-size:44px;box-sizing:border-box;border-radius:8px;border:1px solid var(--_a)}
@@ -51,35 +52,55 @@ const form = ({ forms, content }, send) => {
     ...Object.entries(listed.fields).map(field), node("button", { part: "button" }, send));
 };
 
+/* Markup has a document of its own, without the page's origin. A Blob's address needs no trusted type. */
+const framed = ({ kind, content: { title, data }, messageId }) => kind === "custom" && typeof data?.html === "string"
+  ? node("iframe", { part: "frame", title: title ?? messageId, sandbox: "allow-scripts allow-forms", src: URL.createObjectURL(new Blob([data.html], { type: "text/html;charset=utf-8" })) })
+  : null;
+
 let count = 0;
-const draw = (item, { close = "Close", send = "Send" }) => {
+const draw = (item, frame, { close = "Close", send = "Send" }) => {
   const { kind, content: { title, text, image, buttons = [] } } = item, id = `t${count++}`, isModal = kind === "modal";
   const shut = node("button", { class: "x", part: "close", type: "button", "aria-label": close, "data-engage-action": "close" }, "\u00d7");
   return node(isModal ? "dialog" : "section", { class: kind, part: `message ${kind}`, "aria-labelledby": title ? id : null, "aria-label": title ? null : item.messageId },
     leads(image) ? node("img", { part: "image", src: image, alt: "" }) : null,
     node("div", {}, title ? node("h2", { id, part: "title", dir: "auto" }, title) : null, text ? node("p", { part: "text", dir: "auto" }, text) : null),
+    frame,
     form(item, send) ?? null,
     buttons.length ? node("div", { class: "b", part: "buttons" }, ...buttons.map((one) => button(item, one))) : null,
     shut);
 };
 
-export function show(engage, { in: where, kinds = {}, every, labels = {} } = {}) {
-  if (typeof document === "undefined") return () => {};
-  const slot = (typeof where === "string" ? document.querySelector(where) : where) ?? document.body;
-  const host = node("div", {}), root = host.attachShadow({ mode: "open" }), drawn = new Map();
+const opened = (slot) => {
+  const host = node("div", {}), root = host.attachShadow({ mode: "open" });
   if (!sheet) { sheet = new CSSStyleSheet(); sheet.replaceSync(STYLE); }
   root.adoptedStyleSheets = [sheet];
   slot.append(host);
+  return root;
+};
+/* As a message would look, for whoever writes it: nothing is asked or said. */
+export const preview = (item, slot) => {
+  const element = draw(item, framed(item), {});
+  opened(slot).append(element);
+  element.showModal?.();
+};
+
+export function show(engage, { in: where, kinds = {}, every, labels = {} } = {}) {
+  if (typeof document === "undefined") return () => {};
+  const slot = (typeof where === "string" ? document.querySelector(where) : where) ?? document.body;
+  const root = opened(slot), drawn = new Map();
 
   const own = (item) => {
-    const element = draw(item, labels), back = item.attach(element);
+    const frame = framed(item);
+    if (item.kind === "custom" && !frame) return;
+    const element = draw(item, frame, labels), backs = [item.attach(element)];
+    if (frame) backs.push(item.message.frame(frame), () => URL.revokeObjectURL(frame.src));
     root.append(element);
     if (item.kind === "modal") {
       element.addEventListener("cancel", (event) => { event.preventDefault(); item.close(); });
       element.showModal();
     }
     return () => {
-      back();
+      for (const back of backs) back();
       /* A dialog gives the focus back as it is closed, not as it is taken away. */
       element.close?.();
       element.remove();
@@ -91,12 +112,15 @@ export function show(engage, { in: where, kinds = {}, every, labels = {} } = {})
     for (const [id, one] of drawn) if (!due.includes(one.item)) { drawn.delete(id); one.undo?.(); }
     for (const item of due) {
       if (drawn.has(item.deliveryId)) continue;
-      const paint = Object.hasOwn(kinds, item.kind) ? kinds[item.kind] : item.kind === "custom" ? null : own;
-      if (!paint) continue;
-      drawn.set(item.deliveryId, { item, undo: paint(item, slot) });
-      item.shown();
+      const theirs = Object.hasOwn(kinds, item.kind);
+      try {
+        const undo = (theirs ? kinds[item.kind] : own)(item, slot);
+        if (!theirs && !undo) continue;
+        drawn.set(item.deliveryId, { item, undo });
+        item.shown();
+      } catch (error) { reportError(error); }
     }
   };
   const stop = messages(engage, update, { every });
-  return () => { stop(); update([]); host.remove(); };
+  return () => { stop(); update([]); root.host.remove(); };
 }

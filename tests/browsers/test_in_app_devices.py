@@ -1,0 +1,82 @@
+"""Deliveries in browsers that are killed, and on two devices: the database tells that each is acted on once."""
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import InAppDelivery
+from tests.bridge.in_app.deliveries import deliver, events_of, offer
+from tests.browsers.conftest import PROGRAMS
+from tests.browsers.in_app import counted, furnish, opened, state_of
+from tests.browsers.pages import NOTHING_WAITS, Shop, until
+from tests.browsers.test_killed import MOMENTS, STEP_SECONDS, preferred, running
+from tests.support.factories import CustomerFactory
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+_BANNER = "#slot section"
+
+
+@pytest.fixture
+def ada(acme: Workspace, shop: Shop) -> Customer:
+    furnish(shop)
+    offer(acme)
+    return CustomerFactory.create(workspace=acme, external_id="ada")
+
+
+def once_each(number: int, shop: Shop) -> None:
+    """Each of so many deliveries was shown, clicked and acted on, once."""
+    assert Counter(InAppDelivery.objects.values_list("state", flat=True)) == {"acted": number}
+    assert [counted(name) for name in ("in_app.shown", "clicked", "in_app.acted")] == [number] * 3
+    pressed = Counter(one for one in shop.pages.asked if one.startswith("/clicked"))
+    assert pressed == {f"/clicked?n={n}": 1 for n in range(number)}
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_a_browser_killed_at_twenty_moments_shows_nothing_again_that_was_clicked(
+    name: str, shop: Shop, ada: Customer, tmp_path: Path
+) -> None:
+    preferred(tmp_path)
+    for number in range(MOMENTS):
+        deliver(ada, values={"coupon": str(number)})
+        with running(name, f"{shop.url}/in-app?presses", tmp_path):
+            wait_until(lambda clicked=f"/clicked?n={number}": clicked in shop.pages.asked, what="the click")  # type: ignore[misc]
+            shop.proxy.fails = 0 if number % 2 else None  # every other time the network is gone when it starts again
+            time.sleep(0.3 + number * STEP_SECONDS)  # it is on the disk: IndexedDB is open by then
+        shop.proxy.fails = None
+    with running(name, f"{shop.url}/in-app", tmp_path):
+        wait_until(lambda: counted("in_app.acted") == MOMENTS, what="all clicks")
+    once_each(MOMENTS, shop)
+
+
+def test_what_one_device_ends_the_other_stops_showing(
+    context: BrowserContext, browser: Browser, shop: Shop, ada: Customer
+) -> None:
+    mine = deliver(ada)
+    telephone = browser.new_context()
+    try:
+        here, there = opened(context, shop), opened(telephone, shop)
+        for page in (here, there):
+            page.locator(_BANNER).wait_for()
+        # A page that cannot hear of it still does what its button says, and changes no state.
+        telephone.set_offline(True)
+        here.locator(_BANNER).get_by_role("button", name="Go").click()
+        wait_until(lambda: state_of(mine) == "acted", what="acted")
+        there.locator(_BANNER).get_by_role("button", name="Close").click()
+        telephone.set_offline(False)
+        until(there, NOTHING_WAITS)
+        assert (state_of(mine), mine.action_id) == ("acted", "cta")
+        assert events_of(ada) == ["in_app.shown", "clicked", "in_app.acted"]
+        other = deliver(ada)
+        for page in (here, there):
+            page.locator(_BANNER).wait_for()
+        there.locator(_BANNER).get_by_role("button", name="Go").click()
+        here.locator(_BANNER).wait_for(state="detached")
+        assert state_of(other) == "acted"
+    finally:
+        telephone.close()
