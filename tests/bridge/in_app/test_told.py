@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from io import StringIO
 
+import time_machine
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
@@ -48,10 +49,9 @@ def test_what_became_of_deliveries_is_in_the_statistics_and_the_metrics(server: 
 
 
 def test_what_is_over_is_kept_for_a_while_and_what_is_due_until_it_is_over(ada: Customer) -> None:
-    ago = timezone.now() - timedelta(days=91)
-    due = deliver(ada)
-    deliver(ada, state="closed", ended_at=ago)
-    lately = deliver(ada, state="acted", ended_at=ago + timedelta(days=2))
-    InAppDelivery.objects.update(created_at=ago)
-    call_command("prune", stdout=StringIO())
+    now, due = timezone.now(), deliver(ada)
+    deliver(ada, state="closed", ended_at=now)
+    lately = deliver(ada, state="acted", ended_at=now + timedelta(days=2))
+    with time_machine.travel(now + timedelta(days=91)):
+        call_command("prune", stdout=StringIO())
     assert set(InAppDelivery.objects.values_list("id", flat=True)) == {due.id, lately.id}
