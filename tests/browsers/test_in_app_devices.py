@@ -1,4 +1,7 @@
-"""Deliveries in browsers that are killed, and on two devices: the database tells that each is acted on once."""
+"""Deliveries in browsers that are killed, on two devices, and on one that people share.
+
+The database tells: each is acted on once, and by the right person.
+"""
 
 import time
 from collections import Counter
@@ -7,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from customers.models import Customer
+from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import InAppDelivery
 from tests.bridge.in_app.deliveries import deliver, events_of, offer
@@ -80,3 +83,34 @@ def test_what_one_device_ends_the_other_stops_showing(
         assert state_of(other) == "acted"
     finally:
         telephone.close()
+
+
+def test_what_waits_for_who_has_left_shows_nothing_to_who_came(
+    context: BrowserContext, shop: Shop, ada: Customer, acme: Workspace
+) -> None:
+    grace = CustomerFactory.create(workspace=acme, external_id="grace")
+    hers, more = deliver(ada, values={"coupon": "of Ada"}), deliver(ada, values={"coupon": "of Ada, too"})
+    theirs = deliver(grace, values={"coupon": "of Grace"})
+    page, beside = opened(context, shop), opened(context, shop)
+    page.evaluate(
+        "seen = []; new MutationObserver(() => seen.push(...[...document.querySelector('#slot > div').shadowRoot"
+        ".querySelectorAll('p')].map((one) => one.textContent)))"
+        ".observe(document.querySelector('#slot > div').shadowRoot, { childList: true, subtree: true })"
+    )
+    page.bring_to_front()
+    page.locator(_BANNER).nth(1).wait_for()
+    shop.proxy.fails = 503
+    page.locator(_BANNER).first.get_by_role("button", name="Go").click()
+    page.evaluate("engage.reset(); void engage.identify({ external_id: 'grace' }); seen.length = 0")
+    page.locator(_BANNER).first.wait_for(state="detached")
+    shop.proxy.fails = None
+    for tab in (beside, page):
+        tab.bring_to_front()
+        tab.locator(_BANNER).get_by_text("of Grace").wait_for()
+        until(tab, NOTHING_WAITS)
+        assert tab.locator(_BANNER).count() == 1
+    assert set(page.evaluate("seen")) == {"of Grace"}
+    wait_until(lambda: state_of(hers) == "acted", what="what Ada did")
+    wait_until(lambda: state_of(theirs) == "shown", what="what Grace sees")
+    assert state_of(more) == "shown"
+    assert set(Event.objects.filter(customer=grace).values_list("name", flat=True)) == {"in_app.shown"}

@@ -100,7 +100,8 @@ export class Engage {
   }
 
   #read(name) { return storage[this.#name + name]; }
-  #write(name, text) { drop(this.#name + name); try { keep(this.#name + name, text); } catch {} }
+  /* Never gone in between: another tab would take itself for somebody new. */
+  #write(name, text) { name = this.#name + name; try { keep(name, text); } catch { drop(name); } }
   get me() { return json(this.#read("me")) ?? this.#mine ?? this.reset(); }
   #become(me) { this.#write("me", JSON.stringify(me)); this.#tell("me"); return (this.#mine = me); }
   #say(...what) { if (this.#debug) console.debug("engage:", ...what); }

@@ -107,7 +107,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
     show();
   };
   const seen = () => { if (!document.hidden) { show(); ask(); } };
-  const elsewhere = ({ key }) => { if (key === `${name}over`) show(); else if (key === `${name}me`) seen(); };
+  const elsewhere = ({ key, newValue }) => { if (key === `${name}over`) show(); else if (key === `${name}me` && newValue) seen(); };
   document.addEventListener("visibilitychange", seen);
   addEventListener("online", seen);
   addEventListener("storage", elsewhere);
