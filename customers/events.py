@@ -12,6 +12,7 @@ from customers.models import Event
 from engage.database.fragment import Fragment
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Rows, Statement
+from engage.request_log import Trail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,7 @@ class NewEvent:
     `chain` counts the events that led to it through journeys; 0 means that it came from outside. `verified` says
     whether it is proven that the customer did it: by a server's report, or by an identity token in a message's call.
     `entrance`, which is not recorded, is what journeys that it starts are entered for.
+    `trail` is that of the call that led to it, some steps ago; None if that is the call being served.
     """
 
     workspace_id: str
@@ -33,6 +35,7 @@ class NewEvent:
     message_id: str | None = None
     verified: bool | None = None
     entrance: str | None = None
+    trail: Trail | None = None
     id: str = field(default_factory=new_object_id)
 
 

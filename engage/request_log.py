@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from django.conf import settings
@@ -22,6 +22,10 @@ from django.http import HttpRequest, HttpResponse
 from engage.middleware import Middleware
 
 _ACCEPTED_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# W3C Trace Context. Of later versions, that which this one knows is taken.
+_TRACEPARENT = re.compile(
+    r"(?!ff)(?P<version>[0-9a-f]{2})-(?P<ids>(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(?P<more>-.*)?"
+)
 _QUIET_PATHS = frozenset({"/livez", "/readyz"})
 _FRAMES = 8
 log = structlog.get_logger(__name__)
@@ -30,6 +34,26 @@ log = structlog.get_logger(__name__)
 def current_request_id() -> str:
     """The id of the request being served; "" outside a request."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
+
+
+class Trail(NamedTuple):
+    """By what a call is found again in logs and traces, however long ago it came.
+
+    `traceparent` is the caller's, as W3C's Trace Context has it; None if they sent none.
+    """
+
+    request_id: str = ""
+    traceparent: str | None = None
+
+    def names(self) -> dict[str, str]:
+        """What a line of the log has of it."""
+        return {"request_id": self.request_id} | ({"traceparent": self.traceparent} if self.traceparent else {})
+
+
+def current_trail() -> Trail:
+    """That of the request being served; an empty one outside a request."""
+    bound = structlog.contextvars.get_contextvars()
+    return Trail(request_id=str(bound.get("request_id", "")), traceparent=bound.get("traceparent"))
 
 
 def current_workspace_id() -> str:
@@ -42,6 +66,14 @@ def beginning_request_id() -> str:
     return current_request_id() or str(structlog.contextvars.get_contextvars().get("woken_by", ""))
 
 
+def read_traceparent(sent: str) -> str | None:
+    """The header `traceparent` in the form of version 00, which is passed on; None if it is none."""
+    found = _TRACEPARENT.fullmatch(sent)
+    if found is None or (found["more"] and found["version"] == "00"):
+        return None
+    return f"00-{found['ids']}"
+
+
 class RequestLogMiddleware(Middleware):
     """Takes the request id from the caller or creates one, echoes it, and logs one line per request."""
 
@@ -50,6 +82,8 @@ class RequestLogMiddleware(Middleware):
         request_id = sent if _ACCEPTED_REQUEST_ID.fullmatch(sent) else os.urandom(16).hex()
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
+        if traceparent := read_traceparent(request.META.get("HTTP_TRACEPARENT", "")):
+            structlog.contextvars.bind_contextvars(traceparent=traceparent)
         started = time.perf_counter()
         response = self.get_response(request)
         response["X-Request-Id"] = request_id

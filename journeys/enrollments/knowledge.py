@@ -8,10 +8,11 @@ import json
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from customers.conditions import CustomerFacts, Facts
 from engage.database.sql import Statement
+from engage.request_log import Trail
 from journeys.enrollments.kept_answers import KEPT
 from journeys.steps.context import Occurrence, with_event
 from journeys.steps.events import Known
@@ -45,7 +46,9 @@ FROM customers_customer customer WHERE id = ANY({customer_ids}::text[])
 """,
     customer=_CUSTOMER,
 )
-_PAYLOADS = Statement("SELECT id, payload, serial FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])")
+_CALLED = Statement("""
+SELECT id, payload, serial, request_id, traceparent FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])
+""")
 _PAYLOADS_AND_OWN = Statement("""
 SELECT id, payload FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])
 UNION ALL
@@ -56,8 +59,8 @@ SELECT id::text, payload FROM journeys_enrollmentjob WHERE id = ANY({job_ids}::b
 def known_to(enrollment_ids: Collection[str], *, now: datetime) -> dict[str, Known]:
     """What each enrollment, which exists and is active, knows at this moment, in two statements."""
     rows = _OF_ENROLLMENTS.records(enrollment_ids=list(enrollment_ids))
-    payloads = payloads_of({row["trigger_id"] for row in rows})
-    return {row["id"]: partial(_facts, row, payloads[row["trigger_id"]][0], now) for row in rows}
+    called = called_by({row["trigger_id"] for row in rows})
+    return {row["id"]: partial(_facts, row, called[row["trigger_id"]].payload, now) for row in rows}
 
 
 def known_at_entry(entries: Mapping[int, tuple[str, str, str | None]], *, now: datetime) -> dict[int, Known]:
@@ -78,10 +81,18 @@ def known_at_entry(entries: Mapping[int, tuple[str, str, str | None]], *, now: d
     }
 
 
-def payloads_of(trigger_ids: Collection[str]) -> dict[str, tuple[str, int | None]]:
-    """The payload, as text, and the serial of each trigger."""
-    found = _PAYLOADS.rows(trigger_ids=list(trigger_ids))
-    return {trigger_id: (payload, serial) for trigger_id, payload, serial in found}
+class Called(NamedTuple):
+    """What a trigger gives to all whom it enrolls: the payload, as text, its serial, and the trail of its call."""
+
+    payload: str
+    serial: int | None
+    trail: Trail
+
+
+def called_by(trigger_ids: Collection[str]) -> dict[str, Called]:
+    """The same of each trigger, by its id."""
+    found = _CALLED.rows(trigger_ids=list(trigger_ids))
+    return {trigger_id: Called(payload, serial, Trail(*trail)) for trigger_id, payload, serial, *trail in found}
 
 
 def payload_of(text: str, *, own: str | None) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from psycopg.types.json import Jsonb
 from customers.audience.selection import Selection
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement
+from engage.request_log import Trail
 from journeys.entering.inserts import (
     JOB_TERMS,
     TERMS_OF_JOB,
@@ -77,7 +78,7 @@ def queue_jobs(
     segment_ids: Sequence[str],
     payload: Mapping[str, Any],
     called_by: str,
-    request_id: str,
+    trail: Trail,
     terms: Terms = NO_TERMS,
 ) -> tuple[QueuedTrigger, list[str], list[tuple[str, str]]]:
     """Creates a trigger with a job for every customer of the selection's audience, and chunks for the workers.
@@ -107,7 +108,8 @@ def queue_jobs(
         journey_id=journey_id,
         trigger_id=trigger_id,
         payload=Jsonb(payload),
-        request_id=request_id,
+        request_id=trail.request_id,
+        traceparent=trail.traceparent,
         called_by=called_by,
         serial=serial,
         segment_ids=Jsonb(list(segment_ids)),

@@ -20,7 +20,7 @@ from django.utils import timezone
 from customers.events import NewEvent
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Rows, Statement
-from engage.request_log import current_request_id
+from engage.request_log import current_trail
 from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import QueuedEntry
 from journeys.entering.inserts import QUEUE_EACH, QUEUE_EACH_ON_TERMS, holder_of
@@ -155,7 +155,7 @@ WITH clock AS (
 ), asked AS (
     SELECT * FROM {entries}
 ), entry AS (
-    SELECT asked.*, {request_id}::text AS request_id, '' AS called_by, greatest(clock.ms, taken.ms + 1)
+    SELECT asked.*, '' AS called_by, greatest(clock.ms, taken.ms + 1)
            + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms,
            CASE WHEN count(*) OVER (PARTITION BY workspace_id) > {a_few} THEN 'bulk' ELSE 'single' END AS lane,
            (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn{held_by}
@@ -168,7 +168,7 @@ SELECT trigger_id, journey_id, customer_id, queued_ms, lane FROM entry ORDER BY 
 """
 _ENTRIES = {
     "trigger_id": "text", "workspace_id": "text", "journey_id": "text", "customer_id": "text",
-    "event_id": "text", "payload": "jsonb",
+    "event_id": "text", "payload": "jsonb", "request_id": "text", "traceparent": "text",
 }  # fmt: skip
 _QUEUE = Statement(_QUEUE_ALL, entries=Rows("asked", _ENTRIES, place="place"), queue_each=QUEUE_EACH, held_by="")
 _HOLDER = holder_of(customer="asked.customer_id", journey="asked.journey_id", entrance="asked.entrance")
@@ -185,6 +185,7 @@ _QUEUE_FOR_ENTRANCES = Statement(
 
 
 def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
+    current = current_trail()
     rows: list[tuple[Any, ...]] = [
         (
             entry.trigger_id,
@@ -193,6 +194,7 @@ def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
             entry.event.customer_id,
             entry.event.id,
             json.dumps(dict(entry.event.properties)),
+            *(entry.event.trail or current),
         )
         for entry in entries
     ]
@@ -203,7 +205,7 @@ def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
     while True:
         try:
             with transaction.atomic():
-                queued = statement.rows(entries=rows, request_id=current_request_id(), a_few=A_FEW, size=CHUNK_SIZE)
+                queued = statement.rows(entries=rows, a_few=A_FEW, size=CHUNK_SIZE)
         except IntegrityError as error:
             # An API call, which locks no customer's row, has just taken the millisecond, or the entrance.
             if not EnrollmentJob.id_was_taken(error) and not EnrollmentJob.entrance_was_taken(error):

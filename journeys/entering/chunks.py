@@ -137,12 +137,15 @@ def snooze(chunk: ClaimedChunk, *, error: str, seconds: float = SNOOZE_SECONDS) 
     _SNOOZE.execute(error=error, seconds=seconds, id=chunk.id)
 
 
-def give_up(chunk: ClaimedChunk) -> None:
-    """Marks the chunk's one job as failed for good; its reason holds the last error."""
+def give_up(chunk: ClaimedChunk) -> str | None:
+    """Marks the chunk's one job as failed for good; its reason, which is returned, holds the last error.
+
+    None if it was not there any more to fail.
+    """
     with transaction.atomic():
         waiting = Chunk.objects.select_for_update(skip_locked=True).filter(id=chunk.id).first()
         if waiting is None:
-            return
+            return None
         reason = why_given_up(waiting.error, at="deciding")
         jobs = EnrollmentJob.objects.filter(trigger_id=chunk.trigger_id, ordinal=chunk.start)
         failed = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
@@ -159,5 +162,7 @@ def give_up(chunk: ClaimedChunk) -> None:
             )
         forget_payloads_of_erased([chunk.trigger_id])
         waiting.delete()
-    if failed:  # and not cancelled meanwhile
-        metric_counters.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
+    if not failed:  # it was cancelled meanwhile
+        return None
+    metric_counters.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
+    return reason

@@ -33,8 +33,9 @@ jobs AS (
     FROM entry ORDER BY place
 ), triggers AS (
     INSERT INTO journeys_trigger
-        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, called_by{expires_at})
-    SELECT trigger_id, workspace_id, journey_id, 'single', event_id, payload, 1, request_id,
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, traceparent, queued_at,
+         called_by{expires_at})
+    SELECT trigger_id, workspace_id, journey_id, 'single', event_id, payload, 1, request_id, traceparent,
            to_timestamp(queued_ms / 1000.0), called_by{expires_at}
     FROM entry
 ), chunks AS (
@@ -74,10 +75,11 @@ QUEUE_EACH_ON_TERMS = _queueing_each(
 _QUEUE_TOGETHER = """
 trigger AS (
     INSERT INTO journeys_trigger
-        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, keeps_progress,
-         called_by, serial, selection{expires_at})
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, traceparent, queued_at,
+         keeps_progress, called_by, serial, selection{expires_at})
     SELECT {trigger_id}, {workspace_id}, {journey_id}, 'bulk', NULL, {payload}, queued.customers, {request_id},
-           to_timestamp(clock.ms / 1000.0), queued.customers >= {large}, {called_by}, {serial}, jsonb_build_object(
+           {traceparent}::text, to_timestamp(clock.ms / 1000.0), queued.customers >= {large}, {called_by}, {serial},
+           jsonb_build_object(
                'segments', {segment_ids}::jsonb,
                'named', (SELECT count(*) FROM named),
                'unknown', (SELECT count(*) FROM named WHERE customer_id IS NULL),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import structlog
 from django.db import DatabaseError
@@ -12,6 +13,7 @@ from django.db import DatabaseError
 from engage.database.outages import is_held_up
 from journeys.cut_off import flush_pending, record_after_cut
 from journeys.due import Due
+from journeys.enrollments.trails import of_triggers
 from journeys.entering.chunks import (
     ClaimedChunk,
     claim_chunk,
@@ -66,7 +68,8 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> Due:
     """One attempt at claimed chunks. A failure is recorded, and costs other chunks only time."""
     first = claimed[0]
     if first.attempts > MAX_ATTEMPTS and first.size == 1:
-        give_up(first)
+        if reason := give_up(first):
+            log.error("job_given_up", **_names([first]), error=reason)
         return Due()
     if first.attempts > 1 and first.size > 1:
         split_chunk(first)
@@ -88,16 +91,21 @@ def _recover(claimed: Sequence[ClaimedChunk], error: Exception) -> bool:
                 record_after_cut(partial(snooze, first, error=record))
             return False
         case Verdict.RELEASE if jobs > 1:
-            log.warning("jobs_held_up", trigger_id=first.trigger_id, jobs=jobs, error=record)
+            log.warning("jobs_held_up", **_names(claimed), error=record)
             _part_from_locked(claimed, error=record)
         case Verdict.RELEASE | Verdict.SNOOZE:
             snooze(first, error=record, seconds=_HELD_UP_SECONDS if is_held_up(error) else SNOOZE_SECONDS)
             # With a traceback the first time only: during an outage this recurs every few seconds for each job.
-            log.warning("job_snoozed", trigger_id=first.trigger_id, error=record, exc_info=first.attempts == 1)
+            log.warning("job_snoozed", **_names([first]), error=record, exc_info=first.attempts == 1)
         case Verdict.RETRY:
             retry(claimed, error=record)
-            log.error("chunk_failed", trigger_id=first.trigger_id, jobs=jobs, exc_info=error)
+            log.error("chunk_failed", **_names(claimed), exc_info=error)
     return True
+
+
+def _names(claimed: Sequence[ClaimedChunk]) -> dict[str, Any]:
+    """What a line of the log names of them."""
+    return {"jobs": sum(chunk.size for chunk in claimed), **of_triggers([chunk.trigger_id for chunk in claimed])}
 
 
 def _part_from_locked(claimed: Sequence[ClaimedChunk], *, error: str) -> None:

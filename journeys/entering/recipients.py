@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 from customers.audience.recipients import SentRecipient, select_recipients
 from engage.database.object_ids import is_object_id, new_object_id
 from engage.database.sql import Fragment, Statement
-from engage.request_log import current_request_id
+from engage.request_log import current_trail
 from journeys import wakeups
 from journeys.entering.inserts import (
     JOB_TERMS,
@@ -127,7 +127,7 @@ def trigger_recipients(
     selection = select_recipients(
         workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
     )
-    trigger_id = new_object_id()
+    trigger_id, trail = new_object_id(), current_trail()
     queued_ms, places, customer_ids, milliseconds, scheduled, duplicates, twice = execute_past_taken_ids(
         _QUEUE,
         scheduled=terms.scheduled_for("found.customer_id"),
@@ -139,7 +139,8 @@ def trigger_recipients(
         journey_id=journey_id,
         trigger_id=trigger_id,
         payload=Jsonb(payload),
-        request_id=current_request_id(),
+        request_id=trail.request_id,
+        traceparent=trail.traceparent,
         called_by=called_by,
         serial=serial,
         segment_ids=Jsonb([]),

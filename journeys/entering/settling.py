@@ -34,6 +34,7 @@ from journeys.models import Enrollment
 from journeys.steering.guards import note_entries
 
 log = structlog.get_logger(__name__)
+_LATE_SECONDS = 10.0
 _MOST_LINES, _TRIGGERS_IN_A_LINE = 5, 50
 
 
@@ -70,7 +71,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
     for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
         metric_counters.count(DECISIONS, verdict.value, by=number)
     _observe_waits(outcome, chunks, since_read=time.monotonic() - read_at)
-    _log_decisions(outcome)
+    _log_decisions(outcome, since_read=time.monotonic() - read_at)
     walk = any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries)
     return Settled(decided=len(outcome.decisions), due=Due(walk=walk))
 
@@ -95,8 +96,12 @@ def _observe_waits(outcome: DecidedJobs, chunks: Sequence[ClaimedChunk], *, sinc
         metric_counters.observe_waits(DECISION_WAITS, lane, seconds=seconds)
 
 
-def _log_decisions(outcome: DecidedJobs) -> None:
-    """A line per trigger; in a burst, lines that name many, because a line each would cost as much as the job."""
+def _log_decisions(outcome: DecidedJobs, *, since_read: float) -> None:
+    """A line per trigger; in a burst, lines that name many, because a line each would cost as much as the job.
+
+    What was late says so.
+    """
+    late = {job.trigger_id: job.waited for job, _ in outcome.decisions if job.waited + since_read > _LATE_SECONDS}
     jobs = Counter((job.trigger_id, job.request_id, job.workspace_id) for job, _ in outcome.decisions)
     enrolled = Counter(entry.job.trigger_id for entry in outcome.entries)
     told = [
@@ -106,6 +111,7 @@ def _log_decisions(outcome: DecidedJobs) -> None:
             "workspace_id": workspace_id,
             "jobs": number,
             "enrolled": enrolled[trigger_id],
+            **({"waited": round(late[trigger_id] + since_read, 1)} if trigger_id in late else {}),
         }
         for (trigger_id, request_id, workspace_id), number in jobs.items()
     ]

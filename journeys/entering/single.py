@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement
+from engage.request_log import Trail
 from journeys.entering.inserts import (
     QUEUE_EACH,
     QUEUE_EACH_ON_TERMS,
@@ -48,7 +49,8 @@ WITH clock AS (
 ), entry AS (
     SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, {trigger_id}::text AS trigger_id,
            clock.ms AS queued_ms, NULL::text AS event_id, {payload}::jsonb AS payload, {request_id}::text AS request_id,
-           {called_by}::text AS called_by, 1 AS place, 'single' AS lane, 0 AS turn{terms}
+           {traceparent}::text AS traceparent, {called_by}::text AS called_by, 1 AS place, 'single' AS lane,
+           0 AS turn{terms}
     FROM journey, customer, clock
     WHERE trigger_type = 'api' AND (external_id = ANY({excluded}::text[])) IS NOT TRUE
 ), {queue_each}
@@ -76,7 +78,7 @@ def queue_one(
     exclude_external_ids: list[str],
     payload: Mapping[str, Any],
     called_by: str,
-    request_id: str,
+    trail: Trail,
     terms: Terms,
 ) -> QueueingOutcome:
     """Creates a trigger with one job if the journey is active and entered by API, and the customer is not excluded.
@@ -102,7 +104,8 @@ def queue_one(
         customer=customer,
         trigger_id=trigger_id,
         payload=Jsonb(payload),
-        request_id=request_id,
+        request_id=trail.request_id,
+        traceparent=trail.traceparent,
         called_by=called_by,
         excluded=exclude_external_ids,
     )

@@ -23,7 +23,7 @@ from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
 from engage.errors import Refusal
 from engage.json.fields import LEFT_OUT
-from engage.request_log import current_request_id
+from engage.request_log import current_trail
 from journeys import wakeups
 from journeys.entering.bulk import pages_of_customer_ids, queue_jobs, queued_customer_ids
 from journeys.entering.inserts import QueuedTrigger
@@ -181,7 +181,7 @@ def trigger_one(
         exclude_external_ids=exclude_external_ids,
         payload=payload,
         called_by=called_by,
-        request_id=current_request_id(),
+        trail=current_trail(),
         terms=terms,
     )
     require_api_trigger(outcome.trigger_type, journey_id)
@@ -239,7 +239,7 @@ def trigger_many(
             segment_ids=[segment.id for segment in segments],
             payload=payload,
             called_by=called_by,
-            request_id=current_request_id(),
+            trail=current_trail(),
             terms=terms,
         )
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]

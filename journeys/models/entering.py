@@ -36,6 +36,9 @@ class Trigger(models.Model):
     payload = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
     customers = models.PositiveIntegerField(help_text="How many customers it named: its jobs.")
     request_id = models.CharField(max_length=64)
+    traceparent = models.CharField(  # noqa: DJ001 - a call without one costs no byte
+        max_length=55, null=True, editable=False, help_text="The caller's, sent on to receivers of webhooks."
+    )
     queued_at = models.DateTimeField()
     # Events with a higher serial came later. For the trigger of an event, that event's own serial counts instead.
     serial = models.BigIntegerField(null=True, editable=False, db_default=NEXT_SERIAL)

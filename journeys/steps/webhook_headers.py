@@ -38,6 +38,7 @@ RESERVED_HEADERS = frozenset(
         "transfer-encoding",
         "upgrade",
         "webhook-id",
+        "webhook-request-id",
         "webhook-signature",
         "webhook-timestamp",
     }

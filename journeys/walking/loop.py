@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -20,6 +21,7 @@ from journeys.enrollments.early_events import Listener, earliest_events
 from journeys.enrollments.kept_answers import kept_by
 from journeys.enrollments.locks import lock_customers_of
 from journeys.enrollments.revisions import Courses, courses_of
+from journeys.enrollments.trails import of_enrollments
 from journeys.enrollments.transitions import (
     ClaimedEnrollment,
     FailedAttempt,
@@ -50,6 +52,7 @@ _TRIED_SECONDS = 0.2  # for enrollments that are walked one by one, before the n
 # its webhooks, events and attributes have about these many characters. On a machine that is short of processors it may
 # take longer, but PostgreSQL ends a session that asks for nothing amid a transaction for five seconds.
 _BATCH_SECONDS, _LONGEST_BATCH_SECONDS = 0.5, 2.5
+_SLOW_SECONDS = 0.1  # of processor time: one walk usually takes a hundredth of that
 _BATCH_LENGTH = 4 * 1024 * KIB
 
 
@@ -132,8 +135,10 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
     else:
         turn.moved += len(batch.walks)
         turn.due |= due
-        if given_up := sum(walked.position.claimed.attempts > MAX_ATTEMPTS for walked in batch.walks):
-            metric_counters.count(GIVEN_UP, by=given_up)
+        for walked in batch.walks:
+            if walked.position.claimed.attempts > MAX_ATTEMPTS:
+                log.error("enrollment_given_up", **walked.position.names, error=walked.position.error)
+                metric_counters.count(GIVEN_UP)
 
 
 def _recover(claimed: Sequence[ClaimedEnrollment], error: Exception) -> bool:
@@ -147,15 +152,20 @@ def _recover(claimed: Sequence[ClaimedEnrollment], error: Exception) -> bool:
             return False
         case Verdict.RELEASE:  # a claim passes over those whose customer is locked
             release(claimed, seconds=_HELD_UP_SECONDS)
-            log.warning("enrollments_held_up", enrollments=len(claimed), error=record)
+            log.warning("enrollments_held_up", **_names(claimed), error=record)
         case Verdict.SNOOZE:
             snooze(failed, alone=True)
             # With a traceback the first time only: during an outage this recurs every few seconds for each enrollment.
-            log.warning("enrollment_snoozed", enrollment_id=first.id, error=record, exc_info=first.attempts == 1)
+            log.warning("enrollment_snoozed", **of_enrollments([first.id]), error=record, exc_info=first.attempts == 1)
         case Verdict.RETRY:
             retry(failed)
-            log.error("walk_failed", enrollments=len(claimed), exc_info=error)
+            log.error("walk_failed", **_names(claimed), exc_info=error)
     return True
+
+
+def _names(claimed: Sequence[ClaimedEnrollment]) -> dict[str, Any]:
+    """What a line of the log names of them."""
+    return {"enrollments": len(claimed), **of_enrollments([one.id for one in claimed])}
 
 
 def _one_of_each(positions: Sequence[Position], held: Collection[str]) -> dict[str, Position]:
@@ -198,20 +208,22 @@ def _walk_all(positions: Sequence[Position]) -> _Batch:
             batch.left = [other.claimed for other in positions[place:]]
             break
         try:
-            around = surroundings.get(position.workspace_id, NOTHING)
+            began, around = time.thread_time(), surroundings.get(position.workspace_id, NOTHING)
             walk = _walk(position, courses, early=early.get(position.claimed.id), surroundings=around)
             batch.walks.append(Walked(position=position, walk=walk))
             length += sum(map(_length, walk.step_records))
+            if (spent := time.thread_time() - began) > _SLOW_SECONDS:
+                log.warning("walk_slow", **position.names, seconds=round(spent, 3))
         except UnknownStepType as error:
             if not batch.unknown:
-                log.warning("steps_unknown", enrollment_id=position.claimed.id, error=error.message)
+                log.warning("steps_unknown", **position.names, error=error.message)
             batch.unknown.append(position.claimed)
         except UnknownEncryptionKey as error:
             if not batch.sealed:
-                log.warning("enrollment_sealed", enrollment_id=position.claimed.id, error=str(error))
+                log.warning("enrollment_sealed", **position.names, error=str(error))
             batch.sealed.append(FailedAttempt(claimed=position.claimed, error=str(error)))
         except Exception as error:
-            log.exception("enrollment_failed", enrollment_id=position.claimed.id)
+            log.exception("enrollment_failed", **position.names)
             batch.failures.append(FailedAttempt(claimed=position.claimed, error=for_the_record(error)))
     return batch
 

@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from engage.database.sql import Rows, Statement
+from engage.request_log import Trail
 from journeys.enrollments.early_events import Listener
-from journeys.enrollments.knowledge import customer_facts, last_event, payload_of, payloads_of
+from journeys.enrollments.knowledge import Called, called_by, customer_facts, last_event, payload_of
 from journeys.enrollments.transitions import CLAIMED, STILL_CLAIMED, ClaimedEnrollment
 from journeys.models import WebhookDelivery
 from journeys.steps.context import EarlyEvent, StepContext
@@ -30,8 +31,8 @@ class Position:
     """The current state of a claimed enrollment. `event_id` is the event that last started or moved it.
 
     Events with a higher serial than `came_with` came after what brought it to its step: after that event, or at the
-    first step after the call that queued its job, or after that was due. None if that is not known. `kept` is what its
-    steps kept of answers, once that has been asked for.
+    first step after the call that queued its job, or after that was due. None if that is not known. `trail` is that
+    call's, and `kept` what its steps kept of answers, once that has been asked for.
     """
 
     claimed: ClaimedEnrollment
@@ -48,6 +49,7 @@ class Position:
     chain: int
     came_with: int | None
     now: datetime
+    trail: Trail
     _row: dict[str, Any] = field(repr=False)
     _payload: str = field(repr=False)
     kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -90,6 +92,11 @@ class Position:
             leads_on = self.heard and isinstance(step, WaitForEvent) and step.on_event
             step = course.steps.get(leads_on) if leads_on else None
         return None if step is None else step.awaited
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What a line of the log names of it."""
+        return {"enrollment_id": self.claimed.id, "trigger_id": self._row["trigger_id"], **self.trail.names()}
 
     @property
     def journey_id(self) -> str:
@@ -165,9 +172,9 @@ def load_positions(claimed: Sequence[ClaimedEnrollment]) -> list[Position]:
     Their customers must be locked.
     """
     rows = _READ.records(claimed=[one.key for one in claimed])
-    triggers = payloads_of({row["trigger_id"] for row in rows})
+    called = called_by({row["trigger_id"] for row in rows})
     by_id = {one.id: one for one in claimed}
-    return [_position(by_id[row["id"]], row, *triggers[row["trigger_id"]]) for row in rows]
+    return [_position(by_id[row["id"]], row, called[row["trigger_id"]]) for row in rows]
 
 
 @lru_cache(maxsize=1)
@@ -176,7 +183,7 @@ def _instant(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _position(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, queued: int | None) -> Position:
+def _position(claimed: ClaimedEnrollment, row: dict[str, Any], called: Called) -> Position:
     return Position(
         claimed=claimed,
         workspace_id=row["workspace_id"],
@@ -190,10 +197,11 @@ def _position(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, que
         error=row["error"],
         event_id=row["event_id"],
         chain=row["chain"],
-        came_with=_came_with(row, queued),
+        came_with=_came_with(row, called.serial),
         now=_instant(row["now"]),
+        trail=called.trail,
         _row=row,
-        _payload=payload,
+        _payload=called.payload,
     )
 
 

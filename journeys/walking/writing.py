@@ -95,6 +95,7 @@ def _event(position: Position, step_record: StepRecord) -> NewEvent | None:
         properties=tracked.properties,
         source=Event.Source.JOURNEY,
         chain=tracked.chain,
+        trail=position.trail,
     )
 
 

@@ -2,6 +2,7 @@
 
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
+from journeys.enrollments.trails import CALLED
 
 _MOST_SUSPENDED = 500  # how many more deliveries to a host a claim looks at while any journey is held
 
@@ -278,9 +279,10 @@ _PIECES = (WAITING_HOSTS, LANES, _PAUSING, PROBES, PACED, OPEN, CHOSEN, _DUE, TA
 CLAIM = Statement(
     """
 WITH RECURSIVE known AS (SELECT * FROM {hosts}), busy AS (SELECT * FROM {workspaces}), {pieces}
-SELECT claimed.*, (SELECT count(*) FROM suspended) AS suspended, EXISTS ({any_paced}) AS paced
-FROM (VALUES (true)) AS always LEFT JOIN claimed ON true
+SELECT claimed.*, called.*, (SELECT count(*) FROM suspended) AS suspended, EXISTS ({any_paced}) AS paced
+FROM (VALUES (true)) AS always LEFT JOIN claimed ON true LEFT JOIN LATERAL ({called}) AS called ON true
 """,
+    called=CALLED.replace("{enrollment_id}", "claimed.enrollment_id"),
     pieces=", ".join(_PIECES),
     any_paced=_ANY_PACED,
     secrets=SECRETS,

@@ -30,6 +30,7 @@ import structlog
 
 from engage.database.sql import Rows, Statement
 from engage.encryption import decrypted, decrypted_json
+from engage.request_log import Trail
 from journeys.failures import for_the_record
 from journeys.models import WebhookDelivery
 from journeys.models.credentials import SECRET_URL
@@ -48,7 +49,7 @@ BEGIN_SECONDS, _CLAIM_SECONDS = 0.5, 0.25
 class ClaimedDelivery:
     """A delivery to be sent now, as attempt `number`. `secrets` sign it, the current one first.
 
-    It was claimed `at` that time, `seconds_late` after it had become due.
+    The call that it goes back to left the `trail`. It was claimed `at` that time, `seconds_late` after it was due.
     """
 
     id: int
@@ -72,7 +73,15 @@ class ClaimedDelivery:
     leased_until: str
     asked: float = field(repr=False)
     is_push: bool = False  # of a subscription (journeys/subscriptions/)
+    enrollment_id: str = ""
+    trigger_id: str | None = None
+    trail: Trail = field(default_factory=Trail)
     _counted_from: float = field(default_factory=time.monotonic, repr=False)
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What a line of the log names of it."""
+        return names_of(vars(self))
 
     @property
     def probe(self) -> bool:
@@ -128,7 +137,7 @@ def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
             workspaces=list(slots.of_workspaces.items()),
         )
         slots.paced, suspended = found[0]["paced"], found[0]["suspended"]
-        claimed, unready = _opened([row for row in found if row["id"] is not None], asked)
+        claimed, unready = _opened([traced(row) for row in found if row["id"] is not None], asked)
         if unready:
             _SAY_WHY.execute(unready=unready)
         if claimed or not (unready or suspended):
@@ -136,18 +145,32 @@ def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
     return _confirmed(claimed, asked)
 
 
+def traced(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of a delivery, read with CALLED, with its `webhook_id` and `trail`."""
+    sent = WebhookDelivery(enrollment_id=row["enrollment_id"], ordinal=row.pop("ordinal"))
+    trail = Trail(request_id=row.pop("request_id") or "", traceparent=row.pop("traceparent"))
+    return row | {"webhook_id": sent.webhook_id, "trail": trail}
+
+
+def names_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a line of the log names of a traced row."""
+    trail: Trail = row["trail"]
+    return {**{name: row[name] for name in ("webhook_id", "enrollment_id", "trigger_id")}, **trail.names()}
+
+
 def _opened(rows: Sequence[dict[str, Any]], asked: float) -> tuple[list[ClaimedDelivery], list[tuple[int, str]]]:
     """The deliveries as they are sent; and the ids of those that cannot be, with the reasons."""
     made = current_secrets(row["workspace_id"] for row in rows if not row["secrets"])
-    claimed, unready = [], []
+    claimed, unready, names = list[ClaimedDelivery](), list[tuple[int, str]](), list[dict[str, Any]]()
     for row in rows:
         try:
             secrets = tuple(map(decrypted, row["secrets"])) or (made[row["workspace_id"]],)
             claimed.append(_claimed(row, asked, secrets=secrets))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the others are sent
             unready.append((row["id"], for_the_record(error)))
+            names.append(names_of(row))
     if unready:
-        log.warning("webhooks_unready", webhooks=len(unready), error=unready[0][1])
+        log.warning("webhooks_unready", webhooks=len(unready), of=names, error=unready[0][1])
     return claimed, unready
 
 
@@ -168,8 +191,7 @@ def release(unsent: Sequence[ClaimedDelivery]) -> None:
 
 
 def _claimed(row: dict[str, Any], asked: float, *, secrets: tuple[str, ...]) -> ClaimedDelivery:
-    sent = WebhookDelivery(enrollment_id=row.pop("enrollment_id"), ordinal=row.pop("ordinal"))
-    del row["suspended"], row["paced"]
     headers = dict(decrypted_json(json.loads(row["headers"])))
     known = row | {"url": headers.pop(SECRET_URL, row["url"]), "headers": headers, "secrets": secrets}
-    return ClaimedDelivery(webhook_id=sent.webhook_id, asked=asked, **known)
+    del known["suspended"], known["paced"]
+    return ClaimedDelivery(asked=asked, **known)

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
+
 from customers.identity.locks import CustomersMoved, undisturbed
 from engage.database.sql import Rows, Statement
 from engage.feed import telling
@@ -27,6 +29,8 @@ from journeys.webhooks.claims import ClaimedDelivery
 from journeys.webhooks.outcomes import DISABLE, Outcome
 from journeys.webhooks.schedule import DeliveryVerdict, NextState, in_words, is_transient
 
+log = structlog.get_logger(__name__)
+_SLOW_MS = 5_000  # half of what an answer may take
 TOO_LATE = "Given up: its turn came later than its step says (giveUpAfter)."
 
 
@@ -74,11 +78,12 @@ def given_up(claimed: ClaimedDelivery) -> AttemptResult:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenResults:
-    """The next states of the deliveries written, and what they made due; `held` were left for later."""
+    """The next states of the deliveries `written`, and what they made due; `held` were left for later."""
 
     next_states: Counter[NextState]
     due: Due
     held: Sequence[AttemptResult]
+    written: Sequence[AttemptResult] = ()
 
 
 def write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenResults:
@@ -89,7 +94,22 @@ def write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenRes
     first: dict[int, AttemptResult] = {}
     for result in results:
         first.setdefault(result.claimed.id, result)
-    return undisturbed(lambda: _write_results(list(first.values()), wait=wait))
+    outcome = undisturbed(lambda: _write_results(list(first.values()), wait=wait))
+    for result in outcome.written:
+        _log_attempt(result)
+    return outcome
+
+
+def _log_attempt(result: AttemptResult) -> None:
+    """A line for an attempt that failed, or was slow: it leads from a call to the end."""
+    facts = {"attempt": result.claimed.number, "status": result.outcome.status, "ms": result.outcome.milliseconds}
+    match result.verdict.next_state:
+        case NextState.FAILED:
+            log.warning("webhook_given_up", **result.claimed.names, **facts)
+        case NextState.RETRIED:
+            log.info("webhook_retried", **result.claimed.names, **facts, after=round(result.verdict.seconds))
+        case NextState.DELIVERED if result.outcome.milliseconds > _SLOW_MS:
+            log.info("webhook_slow", **result.claimed.names, **facts)
 
 
 def _write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenResults:
@@ -104,7 +124,7 @@ def _write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenRe
         note_results(_failed_by_journey(written, guarded))
     held = [] if wait else [result for result in results if result.claimed.id not in free]
     next_states = Counter(result.verdict.next_state for result in written)
-    return WrittenResults(next_states=next_states, due=Due(walk=moved > 0), held=held)
+    return WrittenResults(next_states=next_states, due=Due(walk=moved > 0), held=held, written=written)
 
 
 # Laterals with a limit (docs/sql.md): each row is looked up by its key, whatever the planner expects.

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from django.db import InterfaceError, InternalError, OperationalError, connection
@@ -42,6 +42,7 @@ _PACE_SECONDS = 0.05  # between polls while hosts wait for their rate, and nothi
 # While requests are in flight, results are written in batches: after so many seconds, or once there are so many.
 _WRITE_SECONDS = 0.04
 _WRITE_NUMBER = 200
+_NAMED = 50  # in one line of the log
 _AWAY_SECONDS = 0.2  # between attempts to write while the database is unavailable
 _KEPT_SECONDS = LEASE_SECONDS - 10.0  # the rest of the lease is the longest time that a request is in flight
 _HOLD_SECONDS = 1.0  # after this, a result waits for its customer's row lock
@@ -129,7 +130,7 @@ class _Sender:
         """Results outlive a database outage: they are kept for as long as no other sender can claim the deliveries."""
         if not self._unwritten or time.monotonic() - self._unwritten_since < _KEPT_SECONDS:
             return True
-        log.warning("webhook_results_lost", results=len(self._unwritten))
+        log.warning("webhook_results_lost", **_names(self._unwritten))
         return False
 
     def _claim(self) -> None:
@@ -162,7 +163,7 @@ class _Sender:
             outcome = self._client.send(_signed(claimed, now=claimed.now()), at=claimed.now())
             verdict = _judged(claimed, outcome)
         except Exception as error:  # whatever went wrong, the attempt must end
-            log.exception("webhook_error", webhook_id=claimed.webhook_id, workspace_id=claimed.workspace_id)
+            log.exception("webhook_error", **claimed.names, workspace_id=claimed.workspace_id)
             outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
             verdict = _judged(claimed, outcome)
         result = AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict)
@@ -236,11 +237,15 @@ class _Sender:
         return write_results(self._unwritten, wait=wait)
 
 
+def _names(results: Sequence[AttemptResult]) -> dict[str, Any]:
+    return {"results": len(results), "of": [result.claimed.names for result in results[:_NAMED]]}
+
+
 def _still_leased(held: Sequence[AttemptResult]) -> list[AttemptResult]:
     """Without those whose delivery another sender may have claimed by now."""
     leased = [result for result in held if (result.claimed.now() - result.claimed.at).total_seconds() < LEASE_SECONDS]
-    if lost := len(held) - len(leased):
-        log.warning("webhook_results_lost", results=lost)
+    if len(leased) < len(held):
+        log.warning("webhook_results_lost", **_names([result for result in held if result not in leased]))
     return leased
 
 
@@ -265,4 +270,8 @@ def _signed(claimed: ClaimedDelivery, *, now: datetime) -> Request:
         body=body or b"",
         signing_secrets=claimed.secrets,
     )
+    if claimed.trail.request_id:
+        signed["webhook-request-id"] = claimed.trail.request_id
+    if claimed.trail.traceparent and not any(name.lower() == "traceparent" for name in claimed.headers):
+        signed["traceparent"] = claimed.trail.traceparent
     return Request(method=claimed.method, url=claimed.url, headers=claimed.headers, signed=signed, body=body)

@@ -35,7 +35,7 @@ class TriggerAdmin(ReadOnlyAdmin):
     fieldsets = (
         (None, {"fields": ("id", ("journey", "workspace"))}),
         (None, {"fields": (("form", "customers"), ("queued_at", "expires_at"), "results")}),
-        (None, {"fields": ("event", "request_id", "payload")}),
+        (None, {"fields": ("event", "request_id", "traceparent", "payload")}),
     )
     change_form_outer_before_template: Any = "journeys/admin/steering.html"
     change_form_outer_after_template: Any = "journeys/admin/call.html"

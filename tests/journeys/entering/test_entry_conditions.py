@@ -11,6 +11,7 @@ from customers.conditions import InvalidCondition
 from customers.models import Customer, Event
 from engage.database.fragment import Fragment
 from engage.models import Workspace
+from engage.request_log import Trail
 from journeys.design.conditions import check_entry_conditions
 from journeys.entering.bulk import queue_jobs
 from journeys.entering.chunks import ClaimedChunk
@@ -51,7 +52,7 @@ def result_of_event(customer: Customer, conditions: dict[str, Any]) -> str:
         segment_ids=[],
         payload=properties,
         called_by="",
-        request_id="test",
+        trail=Trail("test"),
     )
     Trigger.objects.filter(id=queued.id).update(event=event)
     let_workers_decide()
@@ -105,7 +106,7 @@ def queue(journey: Journey, *customers: Customer) -> None:
         segment_ids=[],
         payload={},
         called_by="",
-        request_id="test",
+        trail=Trail("test"),
     )
 
 

@@ -302,7 +302,7 @@ def test_a_step_that_raises_is_tried_ever_later(server: ServerClient, acme: Work
     Enrollment.objects.filter(id=poisoned.id).update(due_at="2020-01-01T00:00Z")
     with capture_logs() as lines:
         walk_due(seconds=0)
-    assert [line["event"] for line in lines] == ["enrollment_failed", "enrollments_walked"]
+    assert [line["event"] for line in lines] == ["enrollment_failed", "enrollment_given_up", "enrollments_walked"]
     assert Enrollment.objects.get(id=poisoned.id).state == "exited"  # at once, after the fifth
     assert history(poisoned) == [("day", "failed")]
 
