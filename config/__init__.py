@@ -1,7 +1,8 @@
 """How processes start and are watched.
 
 settings.py reads environment.py and server_urls.py. The web process is serving/ with wsgi.py and urls.py, workers are
-celery.py. The admin is admin_app.py with navigation.py; apps.py and formats/ tell Django of this folder.
+celery.py, with tasks.py for what is no work of journeys. The admin is admin_app.py with navigation.py; apps.py and
+formats/ tell Django of this folder.
 
 - process/: what any process of the service does for itself, from its start to a Redis that is away.
 - monitoring/: probes, metrics, and what `manage.py doctor` finds.

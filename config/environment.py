@@ -16,11 +16,12 @@ from django.core.checks.security.base import (
     SECRET_KEY_MIN_LENGTH,
     SECRET_KEY_MIN_UNIQUE_CHARACTERS,
 )
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.http.request import split_domain_port
 
 from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from engage.rates import parse_rate
+from engage.recipients import addresses_in
 
 # How yes and no may be written.
 FLAGS = {
@@ -51,6 +52,14 @@ def require(*names: str) -> None:
 def items_of(value: str) -> list[str]:
     """The comma-separated items, stripped, without empty ones."""
     return [item.strip() for item in value.split(",") if item.strip()]
+
+
+def emails(name: str) -> list[str]:
+    """Addresses, separated by commas. Raises ImproperlyConfigured."""
+    try:
+        return addresses_in(text(name))
+    except ValidationError as error:
+        raise ImproperlyConfigured(f"{name}: {error.message}") from None
 
 
 def flag(name: str, *, default: bool) -> bool:

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from bridge.models import Interaction, Message
-from config.monitoring.standing import sees_health
+from config.monitoring.health_page import sees_health
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.parts.columns import may_view
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace

@@ -6,6 +6,7 @@ They may hold a password, so no message repeats one.
 import re
 import socket
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -35,6 +36,45 @@ _REDIS_OPTIONS = {
     "rediss": frozenset({"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs"}),
     "unix": frozenset({"db"}),
 }
+
+
+_MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MailServer:
+    """Where mail goes: with STARTTLS, or TLS from the start, or neither. Without a host it is printed."""
+
+    host: str = ""
+    port: int = 25
+    user: str = ""
+    password: str = field(default="", repr=False)
+    starts_tls: bool = False
+    is_tls: bool = False
+
+
+def mail(url: str) -> MailServer:
+    """The mail server of EMAIL_URL, which may be empty. Raises ImproperlyConfigured."""
+    if not url:
+        return MailServer()
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if parts.scheme not in _MAIL_PORTS or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise ImproperlyConfigured(
+            "EMAIL_URL must be the URL of a mail server: smtp://host, smtps://user:password@host (TLS from the start), "
+            "or smtp+tls://user:password@host:587 (STARTTLS); what has a meaning in a URL is written as in %40 for @."
+        )
+    return MailServer(
+        host=parts.hostname,
+        port=port or _MAIL_PORTS[parts.scheme],
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        starts_tls=parts.scheme == "smtp+tls",
+        is_tls=parts.scheme == "smtps",
+    )
 
 
 def postgresql(url: str, *, named: str = "DATABASE_URL") -> dict[str, Any]:

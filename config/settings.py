@@ -329,6 +329,23 @@ ADMIN_LOGIN_LIMIT = environment.rate("ADMIN_LOGIN_LIMIT", default="20/m")  # att
 # How many proxies in front of the service add to X-Forwarded-For; with 0 the peer's own address counts.
 TRUSTED_PROXIES = environment.number("TRUSTED_PROXIES", default=0)
 
+# Who is told of alerts of the whole service (config/monitoring/telling.py), and by which server mail goes.
+ALERT_EMAILS = environment.emails("ALERT_EMAILS")
+ALERT_CONNECTION = environment.text("ALERT_CONNECTION")  # of a workspace: its key, a slash, the connection's key
+EMAIL_FROM = DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", default="engage@localhost")
+_mail = server_urls.mail(environment.text("EMAIL_URL"))
+EMAIL_HOST, EMAIL_PORT, EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.host, _mail.port, _mail.starts_tls, _mail.is_tls
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD, EMAIL_TIMEOUT = _mail.user, _mail.password, 10
+EMAIL_BACKEND = environment.text(
+    "EMAIL_BACKEND", default=f"django.core.mail.backends.{'smtp' if _mail.host else 'console'}.EmailBackend"
+)
+if ALERT_EMAILS and PRODUCTION and not environment.text("EMAIL_URL") and not environment.text("EMAIL_BACKEND"):
+    raise ImproperlyConfigured("ALERT_EMAILS needs EMAIL_URL as well, such as smtp+tls://user:password@host:587.")
+if ALERT_CONNECTION.count("/") != bool(ALERT_CONNECTION):
+    raise ImproperlyConfigured(
+        "ALERT_CONNECTION must be the keys of a workspace and of its connection, as in acme/ops."
+    )
+
 # Webhooks may go to public addresses and to these networks; in development, also to a receiver on this machine.
 _webhook_networks = environment.text("WEBHOOK_ALLOWED_NETWORKS", default="" if PRODUCTION else "127.0.0.0/8,::1/128")
 try:
@@ -400,6 +417,7 @@ CELERY_TASK_ROUTES = {
     "fold": {"queue": "sweep"},
     "resend": {"queue": "sweep"},
     "send": {"queue": "webhooks"},
+    "tell": {"queue": "webhooks"},
 }
 CELERY_BEAT_SCHEDULER = "config.process.ticks:TickScheduler"
 CELERY_BEAT_SCHEDULE = {
@@ -409,4 +427,5 @@ CELERY_BEAT_SCHEDULE = {
     "fold": {"task": "fold", "schedule": 15.0},
     # Not as often as fold, whose queue it shares: one would come right behind the other each time, and find it waiting.
     "resend": {"task": "resend", "schedule": 13.0},
+    "tell": {"task": "tell", "schedule": 15.5},  # it waits for mail servers, so it is where others wait for receivers
 }

@@ -10,8 +10,8 @@ from config.docs.documentation import DocumentationView, SchemaView
 from config.docs.landing import ElsewhereView, LandingView
 from config.local import message_demo
 from config.monitoring.health import livez, readyz
+from config.monitoring.health_page import health
 from config.monitoring.metrics import metrics
-from config.monitoring.standing import health
 from engage.admin.login import break_glass, invitations
 from engage.admin.login.second_factor import pages as second_factor
 from engage.calls.call import Call

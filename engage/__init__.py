@@ -8,5 +8,6 @@
 6. errors.py, credentials.py, encryption.py, sealed.py, rates.py, sizes.py, origins.py, plurals.py, zones.py: words
    that all of these use; feed.py: what happens, as it is told; request_log.py, middleware.py, bounded_cache.py,
    terminal.py: what processes are made of.
-7. identity_keys.py, second_factor.py, break_glass.py: keys of apps, phones of staff, a way in. apps.py: for Django.
+7. alerts.py, recipients.py: what is wrong, and who is told of it.
+8. identity_keys.py, second_factor.py, break_glass.py: keys of apps, phones of staff, a way in. apps.py: for Django.
 """

@@ -20,6 +20,7 @@ from engage.encryption import decrypted
 from engage.feed import FeedType
 from engage.networks import LONGEST_NETWORK
 from engage.rates import parse_rate, validate_rate
+from engage.recipients import validate_addresses
 
 DEFAULT_RATE_LIMIT = "100/m"
 _TIMES_AS_MANY = 10  # as triggers, unless a key says otherwise
@@ -38,6 +39,22 @@ class Workspace(models.Model):
         default=False, db_default=False, help_text="The role support may hold journeys, and have them go on."
     )
     subscribed = models.BooleanField(default=False, db_default=False, editable=False)  # whether it has subscriptions
+    alert_emails = models.TextField(
+        "alerts by e-mail",
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_addresses],
+        help_text="Who is told when something is wrong in it (docs/alerts.md): addresses, separated by commas.",
+    )
+    alert_connection = models.CharField(
+        "alerts by connection",
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The key of a connection of this workspace that takes a text, such as Slack's.",
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -423,3 +440,35 @@ class IdempotencyRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.status} for {self.api_key_id or self.app_id}"
+
+
+class Alert(models.Model):
+    """Something that people are told of: when it has begun, and when it is over (engage/alerts.py).
+
+    It is to be told at `due_at`, if that is set; `attempts` have been made at that.
+    """
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(  # null: the whole service
+        Workspace, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+    )
+    rule = models.CharField(max_length=60, help_text="The alert in docs/alerts.md.")
+    about = models.CharField(max_length=300, blank=True, help_text="What it is about: a journey's id, or a host.")
+    says = models.TextField()
+    began_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(db_default=Now(), help_text="When its cause was found last.")
+    ended_at = models.DateTimeField(null=True)
+    due_at = models.DateTimeField(null=True)
+    attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
+    told_at = models.DateTimeField(null=True)
+    over_told_at = models.DateTimeField("told that it is over at", null=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            # Those that hold, and those to be told: few, whatever has been.
+            models.Index(fields=["rule"], condition=Q(ended_at__isnull=True), name="alert_standing"),
+            models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="alert_due"),
+        ]
+
+    def __str__(self) -> str:
+        return self.says

@@ -1,4 +1,5 @@
-"""For those who run the service: retention.py, backlog.py, delays.py, and redaction.py, what is shown to nobody.
+"""For those who run the service: retention.py, backlog.py, alerts.py, delays.py.
 
-A restored backup is tried by what stands in invariants.py.
+redaction.py: what is shown to nobody. A restored backup is tried by what stands in invariants.py. sending_once.py sends
+a test of a connection, or an alert.
 """

@@ -7,6 +7,7 @@ from typing import Any
 
 from customers.models import Segment
 from engage.models import ApiKey, App, Workspace
+from engage.recipients import addresses_in
 from journeys.models import Connection, Journey, Subscription, Variable
 from journeys.seeding.access import written_api_key, written_app
 from journeys.seeding.sections import SECTIONS
@@ -55,9 +56,20 @@ def exported(workspace: Workspace) -> dict[str, Any]:
         found[section] = [_without_secrets(item, names) for item in found[section]]
     variables = {item["key"]: item["value"] for item in found["variables"]}
     return {
-        "workspace": {"key": workspace.key, "name": workspace.name, **({"feed": True} if workspace.feed else {})},
+        "workspace": {
+            "key": workspace.key,
+            "name": workspace.name,
+            **({"feed": True} if workspace.feed else {}),
+            **_written_alerts(workspace),
+        },
         **{name: variables if name == "variables" else items for name, items in found.items() if items},
     }
+
+
+def _written_alerts(workspace: Workspace) -> Item:
+    emails, connection = addresses_in(workspace.alert_emails), workspace.alert_connection
+    alerts = {name: value for name, value in (("emails", emails), ("connection", connection)) if value}
+    return {"alerts": alerts} if alerts else {}
 
 
 def _without_secrets(item: Item, names: Counter[str]) -> Item:

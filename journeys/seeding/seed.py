@@ -43,11 +43,13 @@ class SeedingDisturbed(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Seed:
-    """A parsed description. `name` and `feed` None keep what is stored; a new workspace is called as its key."""
+    """A parsed description. A `name`, `feed` or `alerts` of None keeps what is stored; a new workspace is called as its
+    key."""
 
     key: str
     name: str | None
     feed: bool | None
+    alerts: tuple[str, str] | None
     api_keys: Sequence[SeedApiKey]
     apps: Sequence[SeedApp]
     customers: Sequence[SeedCustomer]
@@ -82,6 +84,16 @@ class SeededWorkspace:
     warnings: Sequence[DefinitionWarning]
 
 
+def _read_alerts(part: Part) -> tuple[str, str]:
+    """Who is told when something is wrong, as the workspace stores it; what is left out is nobody."""
+    fields = part.fields(optional=["emails", "connection"])
+    emails = (
+        [text_for(one, Workspace, "alert_emails") for one in fields["emails"].items()] if "emails" in fields else []
+    )
+    by = text_for(fields["connection"], Workspace, "alert_connection") if "connection" in fields else ""
+    return ", ".join(emails), by
+
+
 def read_seed(document: Mapping[str, object]) -> Seed:
     """The description in a parsed JSON document. Raises InvalidSeed, whose message begins with the place."""
     if "steps" in document:
@@ -102,7 +114,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
             *SECTIONS,
         ],
     )
-    workspace = whole["workspace"].fields(required=["key"], optional=["name", "feed"])
+    workspace = whole["workspace"].fields(required=["key"], optional=["name", "feed", "alerts"])
 
     def part(name: str) -> Part:
         return whole.get(name) or Part([], name, InvalidSeed)
@@ -111,6 +123,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         key=text_for(workspace["key"], Workspace, "key"),
         name=text_for(workspace["name"], Workspace, "name") if "name" in workspace else None,
         feed=workspace["feed"].flag() if "feed" in workspace else None,
+        alerts=_read_alerts(workspace["alerts"]) if "alerts" in workspace else None,
         api_keys=read_api_keys(part("apiKeys")),
         apps=read_apps(part("apps")),
         customers=read_customers(part("customers")),
@@ -191,7 +204,9 @@ def _locked_workspace(seed: Seed) -> Workspace:
     before = None if made else facts_of(workspace)
     workspace.name = workspace.name if seed.name is None else seed.name
     workspace.feed = workspace.feed if seed.feed is None else seed.feed
+    if seed.alerts is not None:
+        workspace.alert_emails, workspace.alert_connection = seed.alerts
     if before != facts_of(workspace):
-        workspace.save(update_fields=["name", "feed"])
+        workspace.save(update_fields=["name", "feed", "alert_emails", "alert_connection"])
     record(*saved(workspace, before=before, after=facts_of(workspace)))
     return workspace

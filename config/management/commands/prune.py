@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from bridge.retention import INTERACTIONS
 from customers.tombstones import TOMBSTONES
+from engage.alerts import ALERTS
 from engage.audit.retention import AUDIT
 from engage.database.pruning import Prunable, prune
 from engage.http.idempotency import prune_idempotency_records
@@ -43,6 +44,7 @@ _RETENTION: list[tuple[Prunable, str]] = [
     (EVENTS, "RETAIN_EVENTS_DAYS"),
     (FEED, "RETAIN_FEED_DAYS"),
     (RESENDINGS, "RETAIN_AUDIT_DAYS"),
+    (ALERTS, "RETAIN_AUDIT_DAYS"),
     (TOMBSTONES, "RETAIN_TOMBSTONES_DAYS"),
     (AUDIT, "RETAIN_AUDIT_DAYS"),
 ]

@@ -9,6 +9,7 @@ from django.db import transaction
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from engage.alerts import Cause, note_at_once
 from engage.audit.acting import acting, command
 from engage.audit.recording import change, record
 from engage.models import AuditEntry
@@ -28,4 +29,6 @@ class Command(BaseCommand):
             taken = [model.objects.filter(user=user).delete()[0] for model in (TOTPDevice, StaticDevice)]
             if any(taken):
                 record(change(AuditEntry.Action.CHANGED, user, note="The second factor was taken away."))
+                says = f"The second factor of the account {name!r} was taken away."
+                note_at_once(Cause(workspace_id=None, rule="EngageSecondFactorReset", about=name, says=says))
         self.stdout.write("Done: it sets up a new one." if any(taken) else "It had none.")

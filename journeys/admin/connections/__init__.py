@@ -1,1 +1,1 @@
-"""What definitions name that is not in them: variables.py; connections.py, with form.py and trying.py (a test)."""
+"""What definitions name that is not in them: variables.py; connections.py, with form.py."""

@@ -20,12 +20,12 @@ from engage.admin.parts.records import RecordAdmin
 from engage.errors import Refusal
 from engage.models import Workspace
 from journeys.admin.connections.form import ConnectionForm, shown_of
-from journeys.admin.connections.trying import try_connection
 from journeys.connections.presets import presets
 from journeys.connections.providers import provider_of
 from journeys.connections.using import journeys_sending_by
 from journeys.design.connections import ConnectionInUse, delete_connection, save_connection
 from journeys.models import Connection, Journey
+from journeys.operations.sending_once import send_once
 from journeys.steps.provider import FIELDS
 from journeys.steps.secrets import secrets_of
 
@@ -94,7 +94,7 @@ class ConnectionAdmin(RecordAdmin):
         """Sends a test and shows what came of it."""
         connection = self.found(request, object_id, may=self.has_change_permission(request))
         form = TestForm(request.POST)
-        tried = try_connection(connection, form.cleaned_data["inputs"], now=timezone.now()) if form.is_valid() else None
+        tried = send_once(connection, form.cleaned_data["inputs"], now=timezone.now()) if form.is_valid() else None
         if tried is not None and tried.sent:
             self.log_change(request, connection, f"Sent a test: {tried.verdict}")
         return self.page(

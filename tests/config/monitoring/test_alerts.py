@@ -14,6 +14,7 @@ from django.utils import timezone
 from config import ROOT
 from config.monitoring import presence, standing
 from engage.models import Membership, Workspace
+from journeys.operations.alerts import FAILING_HOLDS, FAILING_SHARE
 from tests.support.cases import each
 from tests.support.factories import JourneyFactory
 
@@ -58,8 +59,13 @@ def test_each_alert_has_its_place_in_the_docs_and_is_tried() -> None:
 
 
 def test_the_page_health_has_the_rules_of_one_moment_with_the_same_thresholds() -> None:
-    rules = dict(re.findall(r"- alert: (\w+)\n(?: +#.*\n)? +expr: (.*)", RULES))
+    found = re.findall(r"- alert: (\w+)\n(?: +#.*\n)? +expr: (.*)\n(?: +for: (\d+)m\n)?", RULES)
+    rules = {alert: expression for alert, expression, _ in found}
+    holds = {alert: 60 * int(minutes or 0) for alert, _, minutes in found}
+    assert f"> {FAILING_SHARE} *" in rules["EngageWebhooksFail"]
+    assert holds["EngageWebhooksFail"] == FAILING_HOLDS
     for rule in standing.RULES:
+        assert rule.holds == holds[rule.alert]
         labels = "".join(f'{{{name}="{value}"}}' for name, value in rule.labels.items())
         assert f"({rule.metric}{labels}) {rule.when}" in rules[rule.alert], rule.alert
 

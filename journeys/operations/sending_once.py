@@ -1,4 +1,4 @@
-"""A test of a connection: one request, sent at once, with its answer. It is none of the workspace's deliveries."""
+"""One request by a connection, sent at once: a test of it, or an alert. It is none of the workspace's deliveries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,7 +40,16 @@ class Tried:
     kept: Mapping[str, Any] | None = None
 
 
-def try_connection(connection: Connection, inputs: dict[str, Any], *, now: datetime) -> Tried:
+def accepted_inputs(connection: Connection, offered: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the inputs that the connection knows; all of them if it cannot be read, which sending then says."""
+    try:
+        known = provider_of(connection).inputs
+    except Refusal:
+        return dict(offered)
+    return {name: value for name, value in offered.items() if known.describes(name)}
+
+
+def send_once(connection: Connection, inputs: dict[str, Any], *, now: datetime) -> Tried:
     """Sends the inputs by it, as a step would. It waits for the answer, so it belongs into no transaction."""
     assert not database.in_atomic_block
     workspace_id = connection.workspace_id
