@@ -85,6 +85,9 @@ class JourneyBody:
     steps: Annotated[Any, "The steps; none by default.", _OBJECTS] = None
     exit_on: Annotated[Any, "What ends an enrollment, wherever it is; nothing by default.", _OBJECTS] = None
     guards: Annotated[Any, "What holds the journey by itself; nothing by default.", _OBJECTS] = None
+    payload_schema: Annotated[
+        Any, "What payloads must be: a JSON Schema (2020-12) of an object, without references; anything.", _OBJECT
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,6 +226,7 @@ _JOURNEY: dict[str, Any] = {
     "steps": [_WAIT],
     "exitOn": [],
     "guards": [],
+    "payloadSchema": None,
 }
 _PLAN = {"field": "customer.plan", "op": "eq", "value": "pro"}
 _SEGMENT = {"key": "pro", "name": "Pro plan", "conditions": _PLAN}

@@ -13,6 +13,7 @@ from engage.json.reading import read
 from engage.json.storable import STORED_DEPTH, depth, describe
 from engage.schema.bodies import NOT_BLANK, at_least_one_of
 from engage.sizes import KIB
+from journeys.entering.payloads import Broken, PayloadInvalid
 from journeys.entering.trigger import Recipient
 from journeys.models.choices import ScheduledFor
 
@@ -39,12 +40,6 @@ class PayloadTooLarge(Refusal):
     """The recipient's own payload is larger than one may be."""
 
     error = "Payload too large"
-
-
-class PayloadInvalid(Refusal):
-    """The recipient's own payload is no object, or nested too deeply."""
-
-    error = "Payload invalid"
 
 
 class DuplicateRecipient(Refusal):
@@ -146,10 +141,13 @@ def read_recipients(
     return sent, refused
 
 
-def with_those_named_twice(refused: Iterable[RefusedRecipient], twice: Iterable[int]) -> list[RefusedRecipient]:
-    """In the order of the call: also those at these places."""
-    again = (RefusedRecipient.of(index, DuplicateRecipient()) for index in twice)
-    return sorted([*refused, *again], key=lambda one: one.index)
+def with_those_found(
+    refused: Iterable[RefusedRecipient], *, twice: Iterable[int], broken: Broken
+) -> list[RefusedRecipient]:
+    """In the order of the call: also those named twice, and those whose payload breaks the journey's schema."""
+    found = {**broken, **{index: DuplicateRecipient() for index in twice}}
+    later = (RefusedRecipient.of(index, refusal) for index, refusal in found.items())
+    return sorted([*refused, *later], key=lambda one: one.index)
 
 
 def _read(index: int, item: Any, *, entrance: str | None) -> SentRecipient:

@@ -50,10 +50,11 @@ from journeys.api.recipients import (
     RefusedRecipient,
     first_named,
     read_recipients,
-    with_those_named_twice,
+    with_those_found,
 )
 from journeys.api.schedules import ExpiresAtField, ScheduledForField
 from journeys.entering.dry_runs import Tried, dry_run_many, dry_run_one, dry_run_recipients
+from journeys.entering.payloads import PayloadInvalid
 from journeys.entering.recipients import QueuedRecipients, recipients_queued_before, trigger_recipients
 from journeys.entering.terms import Terms
 from journeys.entering.trigger import (
@@ -70,6 +71,7 @@ from journeys.entering.trigger import (
 )
 from journeys.entry_rules import Verdict
 from journeys.models.choices import ScheduledFor
+from journeys.steps.payloads import Mistake
 
 _ONE = ("customerId", "external_id", "email")  # in order of precedence
 _MANY = ("external_ids", "segment_ids", "recipients")
@@ -408,6 +410,7 @@ def _done(data: Any, says: str) -> Answered[Any]:
         ArraySizeExceeded("external_ids holds 1001 items; its maximum is 1000."),
         InvalidJourneyType("The journey is not configured for API triggering; its current trigger type is 'event'."),
         ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
+        PayloadInvalid.of([Mistake("payload.orderId", 'does not meet type: "string"')]),
         Recipient(field="external_id", value="ada").not_found(),
     ],
     once=True,
@@ -441,7 +444,8 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
     the others are queued. Unknown ones are skipped, and the trigger's look-up has their places. The body may then be
     4 MiB large, and it counts as one call.
 
-    The three forms cannot be mixed.
+    The three forms cannot be mixed. If the journey says what payloads must be (`payloadSchema`), one that breaks that
+    is refused with the places (422 `payload_invalid`), and a recipient's is told in `refused`.
 
     **Dry run:** `?dryRun=true` returns what the call would do. It is validated, and can be refused, exactly like the
     call. It decides on every customer as a worker would decide now. For one customer, it also goes through the
@@ -504,7 +508,7 @@ def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[
         called_by=asked.key.id,
         terms=asked.body.terms,
     )
-    refused = with_those_named_twice(refused, queued.twice)
+    refused = with_those_found(refused, twice=queued.twice, broken=queued.broken)
     if _prefers_minimal(asked.request):
         data = QueuedManyData.of_recipients(queued, refused, listed=False)
         return Answered(data=data, says=data.says, headers=_MINIMAL)
@@ -534,7 +538,7 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
         return _done(DryRunData.of(run, listed=True), DRY_RUN_MESSAGE)
     if body.recipients:
         sent, refused = read_recipients(body.recipients, entrance=body.entrance_id)
-        run, twice = dry_run_recipients(
+        run, twice, broken = dry_run_recipients(
             workspace_id=workspace_id,
             journey_id=journey_id,
             recipients=sent,
@@ -543,7 +547,9 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
             terms=body.terms,
         )
         minimal = _prefers_minimal(asked.request)
-        data = replace(DryRunData.of(run, listed=not minimal), refused=with_those_named_twice(refused, twice))
+        data = replace(
+            DryRunData.of(run, listed=not minimal), refused=with_those_found(refused, twice=twice, broken=broken)
+        )
         return replace(_done(data, DRY_RUN_MESSAGE), headers=_MINIMAL if minimal else {})
     run = dry_run_many(
         workspace_id=workspace_id,

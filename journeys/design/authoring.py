@@ -23,6 +23,7 @@ from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.guards import parse_guards
 from journeys.steps.definition import names_within, parse_steps
 from journeys.steps.exit_rules import parse_exit_rules
+from journeys.steps.payloads import check_payload_schema, names_with
 from journeys.steps.secrets import SecretNeeded, steps_as_stored
 from journeys.steps.webhook_targets import Target
 from journeys.webhooks.addresses import refuse_address
@@ -43,6 +44,7 @@ SPELLINGS = {
     "steps": "steps",
     "exit_on": "exitOn",
     "guards": "guards",
+    "payload_schema": "payloadSchema",
 }
 _CONDITIONS = frozenset({"event_where", "entry_conditions"})
 _CONTENT = frozenset({"steps", "exit_on"})
@@ -80,6 +82,7 @@ class JourneyChanges(TypedDict, total=False):
     steps: object
     exit_on: object
     guards: object
+    payload_schema: object
 
 
 class SavedJourney(NamedTuple):
@@ -152,6 +155,7 @@ def refusals_of(
     keep anybody from switching it off.
     """
     kept = _kept(changed)
+    names = names_with(names_within(steps), journey.payload_schema)
     checks: tuple[tuple[str, Callable[[], object]], ...] = (
         ("", lambda: _check_fields(journey)),
         ("", lambda: _check_trigger(journey)),
@@ -167,12 +171,14 @@ def refusals_of(
             lambda: parse_steps(
                 steps,
                 stored="steps" in kept,
+                names=None if journey.payload_schema is None else names,
                 require_callable=require_callable,
                 known=KnownInWorkspace(journey.workspace_id) if journey.workspace_id else None,
             ),
         ),
-        ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept, names=names_within(steps))),
+        ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept, names=names)),
         ("guards", lambda: parse_guards(journey.guards)),
+        ("payload_schema", lambda: _check_payload_schema(journey)),
     )
     for field, check in checks:
         try:
@@ -189,7 +195,8 @@ def _kept(changed: Collection[str] | None) -> frozenset[str]:
     """The conditions, steps and exit rules that are as they were saved, and so is what they are checked against."""
     if changed is None:
         return frozenset()
-    return (_CONTENT if "trigger_type" in changed else _CONTENT | _CONDITIONS) - set(changed)
+    kept = (_CONTENT if "trigger_type" in changed else _CONTENT | _CONDITIONS) - set(changed)
+    return kept - {"steps"} if "payload_schema" in changed else kept  # they read payloads
 
 
 class _RevisionContent(NamedTuple):
@@ -271,6 +278,12 @@ def _check_event_where(journey: Journey, *, stored: bool) -> None:
     if journey.event_where is not None and journey.trigger_type == Journey.TriggerType.API:
         raise InvalidJourney("event_where", "where must be null where the trigger is api.")
     check_event_where(journey, stored=stored)
+
+
+def _check_payload_schema(journey: Journey) -> None:
+    if journey.payload_schema is not None and journey.trigger_type == Journey.TriggerType.EVENT:
+        raise InvalidJourney("payload_schema", "payloadSchema must be null where the trigger is event.")
+    check_payload_schema(journey.payload_schema)
 
 
 def require_callable(target: Target) -> None:

@@ -20,6 +20,7 @@ from engage.database.statement_limit import longer_statements
 from journeys.connections.surroundings import surroundings_for
 from journeys.enrollments.revisions import courses_of
 from journeys.entering.entry_decisions import decide_jobs
+from journeys.entering.payloads import Broken, require_payload, without_broken
 from journeys.entering.terms import NO_TERMS, Terms
 from journeys.entering.trigger import JourneyNotFound, Recipient, require_api_trigger
 from journeys.entering.waiting_jobs import supposed_by_events, supposed_jobs, supposed_with_payloads
@@ -69,10 +70,11 @@ def dry_run_one(
 ) -> DryRun:
     """What `trigger_one` would do, with the customer's path from `now` on, even if they would not enter.
 
-    Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound.
+    Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound, PayloadInvalid.
     """
     journey = _journey(workspace_id, journey_id)
     customer = _customer(workspace_id, recipient)
+    require_payload(journey.payload_schema, payload)
     named = NamedCustomer(customer_id=customer.id, external_id=customer.external_id)
     if customer.external_id in exclude_external_ids:
         return DryRun(journey_id=journey.id, left_out=LeftOut(excluded=[named]), pages=iter(()))
@@ -89,8 +91,9 @@ def dry_run_one(
 def dry_run_many(
     *, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any], terms: Terms = NO_TERMS
 ) -> DryRun:
-    """What `trigger_many` would do. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
+    """What `trigger_many` would do. Raises what that does."""
     journey = _journey(workspace_id, journey_id)
+    require_payload(journey.payload_schema, payload)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     pages = pages_of_audience(workspace_id=workspace_id, audience=audience, segments=segments, size=_PAGE_SIZE)
     with longer_statements():
@@ -110,12 +113,12 @@ def dry_run_recipients(
     exclude_external_ids: Sequence[str],
     payload: Mapping[str, Any],
     terms: Terms = NO_TERMS,
-) -> tuple[DryRun, list[int]]:
-    """What `trigger_recipients` would do, and the places, from 0, of those who are somebody named before.
-
-    Raises JourneyNotFound, InvalidJourneyType.
+) -> tuple[DryRun, list[int], Broken]:
+    """What `trigger_recipients` would do; the places, from 0, of those who are somebody named before, and of payloads
+    that do not meet the journey's schema. Raises JourneyNotFound, InvalidJourneyType, PayloadInvalid.
     """
     journey = _journey(workspace_id, journey_id)
+    recipients, broken = without_broken(journey.payload_schema, payload, recipients)
     found, missing = find_recipients(
         workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
     )
@@ -129,7 +132,7 @@ def dry_run_recipients(
     )
     tried = _tried([NamedCustomer(one.customer_id, one.external_id) for one in first], jobs)
     run = DryRun(journey_id=journey.id, left_out=missing, pages=iter([tried]))
-    return run, [one.place - 1 for one in found if one.is_second]
+    return run, [one.place - 1 for one in found if one.is_second], broken
 
 
 def try_customers(

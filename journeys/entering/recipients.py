@@ -5,7 +5,7 @@ named with several entrances: each next one has the next.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from django.db import transaction
 from psycopg.types.json import Jsonb
 
 from customers.audience.recipients import SentRecipient, select_recipients
-from engage.database.object_ids import is_object_id, new_object_id
+from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement
 from engage.request_log import current_trail
 from journeys import wakeups
@@ -25,8 +25,9 @@ from journeys.entering.inserts import (
     holder_of,
     queueing_together,
 )
+from journeys.entering.payloads import Broken, without_broken
 from journeys.entering.terms import NO_TERMS, Terms
-from journeys.entering.trigger import JourneyNotFound, look_up_journey, require_api_trigger
+from journeys.entering.trigger import JourneyNotFound, look_up_journey
 from journeys.job_ids import job_id, parse_job_id
 from journeys.jobs.progress import LARGE_TRIGGER
 from journeys.models import CHUNK_SIZE
@@ -46,7 +47,8 @@ class QueuedRecipient:
 class QueuedRecipients:
     """A call with recipients, queued. `twice` are the places of those who are somebody named before.
 
-    `duplicates` are those whose entrance another job has.
+    `duplicates` are those whose entrance another job has, and `broken` the places of payloads that do not meet the
+    journey's schema.
     """
 
     trigger_id: str
@@ -54,6 +56,7 @@ class QueuedRecipients:
     recipients: Sequence[QueuedRecipient]
     twice: Sequence[int]
     duplicates: Sequence["Duplicate"] = ()
+    broken: Broken = field(default_factory=dict)
 
 
 class Duplicate(NamedTuple):
@@ -118,12 +121,10 @@ def trigger_recipients(
     """Queues every recipient who is known and not excluded, a person once for each entrance.
 
     `called_by` is the API key's id. Their own payload goes over the call's, key by key; entrances are theirs alone.
-    Raises JourneyNotFound, InvalidJourneyType.
+    Raises JourneyNotFound, InvalidJourneyType, PayloadInvalid.
     """
-    if not is_object_id(journey_id):
-        raise JourneyNotFound(journey_id)
-    trigger_type, serial = look_up_journey(workspace_id, journey_id)
-    require_api_trigger(trigger_type, journey_id)
+    journey = look_up_journey(workspace_id, journey_id)
+    recipients, broken = without_broken(journey.payload_schema, payload, recipients)
     selection = select_recipients(
         workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
     )
@@ -142,7 +143,7 @@ def trigger_recipients(
         request_id=trail.request_id,
         traceparent=trail.traceparent,
         called_by=called_by,
-        serial=serial,
+        serial=journey.serial,
         segment_ids=Jsonb([]),
         large=LARGE_TRIGGER,
     )
@@ -156,7 +157,7 @@ def trigger_recipients(
         transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=queued.id, first_jobs=first_jobs), robust=True)
     rows = list(zip(jobs, scheduled, strict=True))
     found = _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=rows, twice=twice)
-    return replace(found, duplicates=[Duplicate(*one) for one in duplicates])
+    return replace(found, duplicates=[Duplicate(*one) for one in duplicates], broken=broken)
 
 
 _JOBS = Statement("""

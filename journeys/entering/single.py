@@ -1,5 +1,6 @@
 """From a single call to its committed job, in one statement that also reads everything that decides about the call."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +28,7 @@ class QueueingOutcome:
     """What the call found (None if the workspace has no such thing), and its trigger (None if nothing was queued).
 
     `held_by` is the job that has the call's entrance, and `scheduled_for` when its job is due, if it said.
+    `payload_schema` is there if nothing was queued because the payload has yet to be held to it.
     """
 
     trigger_type: str | None
@@ -34,6 +36,7 @@ class QueueingOutcome:
     trigger: QueuedTrigger | None
     held_by: str | None = None
     scheduled_for: datetime | None = None
+    payload_schema: Any = None
 
 
 # As in bulk.py, it commits or fails as a whole. Nothing is queued if the journey is missing, inactive or not
@@ -42,7 +45,7 @@ _QUEUE_ONE = """
 WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), journey AS (
-    SELECT id, workspace_id, trigger_type FROM journeys_journey
+    SELECT id, workspace_id, trigger_type, payload_schema FROM journeys_journey
     WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active
 ), customer AS (
     {customer}
@@ -53,8 +56,10 @@ WITH clock AS (
            0 AS turn{terms}
     FROM journey, customer, clock
     WHERE trigger_type = 'api' AND (external_id = ANY({excluded}::text[])) IS NOT TRUE
+      AND (payload_schema IS NULL OR payload_schema = {met}::jsonb)
 ), {queue_each}
-SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry), {found}
+SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry), {found},
+       (SELECT payload_schema FROM journey WHERE trigger_type = 'api' AND payload_schema IS DISTINCT FROM {met}::jsonb)
 """
 _HOLDER = holder_of(customer="named.customer_id", journey="named.journey_id", entrance="named.entrance")
 _QUEUE = Statement(_QUEUE_ONE, queue_each=QUEUE_EACH, terms="", found="NULL, NULL")
@@ -80,8 +85,11 @@ def queue_one(
     called_by: str,
     trail: Trail,
     terms: Terms,
+    met: Any = None,
 ) -> QueueingOutcome:
     """Creates a trigger with one job if the journey is active and entered by API, and the customer is not excluded.
+
+    If the journey has a schema of payloads, the payload must be known to meet it: `met` is that schema.
 
     Only the one identifier counts, so that a trigger never reaches the wrong person.
     """
@@ -95,7 +103,7 @@ def queue_one(
     if terms != NO_TERMS:
         scheduled = terms.scheduled_for("named.customer_id")
         asked = {"entrance": terms.entrance, "until": terms.expires_at, "scheduled": scheduled}
-    trigger_type, customer_id, queued_ms, held_by, scheduled_for = execute_past_taken_ids(
+    trigger_type, customer_id, queued_ms, held_by, scheduled_for, payload_schema = execute_past_taken_ids(
         _QUEUE_ON_TERMS if asked else _QUEUE,
         **asked,
         audience=customer,
@@ -108,6 +116,7 @@ def queue_one(
         traceparent=trail.traceparent,
         called_by=called_by,
         excluded=exclude_external_ids,
+        met=None if met is None else Jsonb(met),
     )
     trigger = None
     if queued_ms is not None:
@@ -118,4 +127,5 @@ def queue_one(
         trigger=trigger,
         held_by=held_by,
         scheduled_for=scheduled_for,
+        payload_schema=payload_schema and json.loads(payload_schema),
     )

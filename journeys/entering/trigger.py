@@ -5,11 +5,13 @@
 An answer says "queued" only of what is committed. A trigger never creates customers.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple
 
 from django.db import transaction
 
@@ -27,6 +29,7 @@ from engage.request_log import current_trail
 from journeys import wakeups
 from journeys.entering.bulk import pages_of_customer_ids, queue_jobs, queued_customer_ids
 from journeys.entering.inserts import QueuedTrigger
+from journeys.entering.payloads import require_payload
 from journeys.entering.single import IdentifyingColumn, queue_one
 from journeys.entering.terms import NO_TERMS, Terms
 from journeys.job_ids import job_id, job_ids
@@ -167,10 +170,11 @@ def trigger_one(
     payload: Mapping[str, Any],
     called_by: str,
     terms: Terms = NO_TERMS,
+    met: Any = None,
 ) -> QueuedOne | ExcludedOne:
-    """Queues one customer. `called_by` is the API key's id.
+    """Queues one customer. `called_by` is the API key's id; `met` the schema that the payload is known to meet.
 
-    Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound.
+    Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound, PayloadInvalid.
     """
     if not is_object_id(journey_id):
         raise JourneyNotFound(journey_id)
@@ -183,18 +187,23 @@ def trigger_one(
         called_by=called_by,
         trail=current_trail(),
         terms=terms,
+        met=met,
     )
     require_api_trigger(outcome.trigger_type, journey_id)
+    again = partial(
+        trigger_one,
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        exclude_external_ids=exclude_external_ids,
+        payload=payload,
+        called_by=called_by,
+        terms=terms,
+    )
     if outcome.customer_id is None:
-        return trigger_one(
-            workspace_id=workspace_id,
-            journey_id=journey_id,
-            recipient=recipient.merged_into(workspace_id),
-            exclude_external_ids=exclude_external_ids,
-            payload=payload,
-            called_by=called_by,
-            terms=terms,
-        )
+        return again(recipient=recipient.merged_into(workspace_id), met=met)
+    if outcome.payload_schema is not None:
+        require_payload(outcome.payload_schema, payload)
+        return again(recipient=recipient, met=outcome.payload_schema)
     if outcome.trigger is None:
         return ExcludedOne(customer_id=outcome.customer_id, journey_id=journey_id)
     queued = QueuedOne(
@@ -223,19 +232,17 @@ def trigger_many(
 ) -> QueuedMany:
     """Queues every customer of the audience. `called_by` is the API key's id.
 
-    Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments.
+    Raises JourneyNotFound, InvalidJourneyType, PayloadInvalid, ErrorResolvingSegments.
     """
-    if not is_object_id(journey_id):
-        raise JourneyNotFound(journey_id)
-    trigger_type, serial = look_up_journey(workspace_id, journey_id)
-    require_api_trigger(trigger_type, journey_id)
+    journey = look_up_journey(workspace_id, journey_id)
+    require_payload(journey.payload_schema, payload)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     with longer_statements() if segments else nullcontext():  # a list has two thousand customers at most
         trigger, first_page, held = queue_jobs(
             workspace_id=workspace_id,
             journey_id=journey_id,
             selection=select_audience(workspace_id=workspace_id, audience=audience, segments=segments),
-            serial=serial,
+            serial=journey.serial,
             segment_ids=[segment.id for segment in segments],
             payload=payload,
             called_by=called_by,
@@ -281,7 +288,7 @@ def queued_before(
 
 
 _LOOK_UP = Statement("""
-SELECT trigger_type, nextval('customers_serial') FROM journeys_journey
+SELECT trigger_type, nextval('customers_serial'), payload_schema FROM journeys_journey
 WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active
 """)
 
@@ -306,14 +313,22 @@ def own_journey(*, workspace_id: str, journey_id: str) -> Journey:
     return journey
 
 
-def look_up_journey(workspace_id: str, journey_id: str) -> tuple[str | None, int]:
-    """How the workspace's active journey is entered (None if it has no such journey), and the call's serial.
+class FoundJourney(NamedTuple):
+    """What a call needs to know of its journey, and the call's serial."""
+
+    serial: int
+    payload_schema: Any
+
+
+def look_up_journey(workspace_id: str, journey_id: str) -> FoundJourney:
+    """The workspace's active journey, which must be entered by API. Raises JourneyNotFound, InvalidJourneyType.
 
     Whatever happens to its customers from here on comes after the call, however long it takes to queue them.
     """
-    for trigger_type, serial in _LOOK_UP.rows(workspace_id=workspace_id, journey_id=journey_id):
-        return trigger_type, serial
-    return None, 0
+    found = _LOOK_UP.rows(workspace_id=workspace_id, journey_id=journey_id) if is_object_id(journey_id) else []
+    trigger_type, serial, schema = found[0] if found else (None, 0, None)
+    require_api_trigger(trigger_type, journey_id)
+    return FoundJourney(serial, schema and json.loads(schema))
 
 
 def require_api_trigger(trigger_type: str | None, journey_id: str) -> None:

@@ -69,6 +69,9 @@ class Journey(models.Model):
         null=True, editable=False, help_text="An archived journey is hidden, and cannot be switched on."
     )
     guards = models.JSONField(null=True, blank=True, help_text="When it holds itself (steering/guards.py).")
+    payload_schema = models.JSONField(
+        null=True, blank=True, help_text="What its payloads must be (steps/payloads.py); unset: anything."
+    )
     # What is done about it as a whole: journeys/steering. While it is held nobody steps; after a resumption, those who
     # became due meanwhile are released, so many per minute if that was asked for.
     held_at = models.DateTimeField(null=True, editable=False)

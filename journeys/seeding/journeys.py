@@ -30,6 +30,7 @@ READERS: Mapping[str, Callable[[Part], object]] = {
     "steps": read_steps,
     "exit_on": lambda part: part.value,
     "guards": lambda part: part.value,
+    "payload_schema": lambda part: part.value,
 }
 
 

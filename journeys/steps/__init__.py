@@ -15,4 +15,5 @@
 7. request.py: what is sent, with webhook_url.py, webhook_headers.py, request_auth.py, webhook_targets.py, and
    secrets.py for what of it nobody reads again; answer_rules.py: what is made of the answer; provider.py: a
    connection, which is a request with inputs.py.
+8. schemas.py: JSON Schema, which says what inputs and payloads.py must be.
 """

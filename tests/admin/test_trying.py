@@ -10,6 +10,7 @@ from django.test import Client
 from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun, Trigger, WebhookDelivery
+from journeys.steps.payloads import example_of
 from tests.admin.drawn import drawing_in, lit, marks, notes_of, rows_in
 from tests.admin.staff import member, staff_with
 from tests.support.audit import told, written
@@ -158,4 +159,19 @@ def test_who_belongs_to_another_workspace_finds_nothing_to_try(
     own = JourneyFactory.create(workspace=rival, steps=STEPS)
     assert "has no such customer" in try_page(browser, own, customer="ada", send="yes")
     assert "has no such customer" in try_page(browser, own, customer=ada.id, send="yes")
+    assert nothing_written()
+
+
+def test_what_payloads_must_be_is_shown_by_an_example_and_held_to(
+    staff: Client, journey: Journey, ada: Customer
+) -> None:
+    number = {"type": "string", "pattern": "^A-", "examples": ["A-1"]}
+    places = {"type": "string", "enum": ["Ulm", "Bern"]}
+    order = {"type": "object", "properties": {"number": number, "lines": {"type": "array"}}}
+    schema = {"type": "object", "properties": {"order": order, "shop": places}}
+    assert example_of(schema) == {"order": {"number": "A-1", "lines": []}, "shop": "Ulm"}
+    Journey.objects.filter(id=journey.id).update(payload_schema=schema)
+    assert "A-1" in staff.get(f"/admin/journeys/journey/{journey.id}/try/").content.decode()
+    page = try_page(staff, journey, customer="ada", payload='{"order": {"number": 7}}', send="yes")
+    assert "payload.order.number does not meet type" in page
     assert nothing_written()

@@ -77,8 +77,8 @@ check(members.data.unknown[0] === "nobody" && members.data.added === 1, JSON.str
 const inside = await done(api.GET(MEMBERS, { params: segment }), 200);
 check(inside.data.members.some((member) => member.external_id === "bob"), JSON.stringify(inside));
 const alike = { ...here, query: { identifier: "external_id" as const, prefix: "ad" } };
-const listed = await done(api.GET("/api/v1/customers/{workspaceId}/list", { params: alike }), 200);
-check(listed.data.customers.length === 1 && listed.data.next === null, JSON.stringify(listed));
+const customers = await done(api.GET("/api/v1/customers/{workspaceId}/list", { params: alike }), 200);
+check(customers.data.customers.length === 1 && customers.data.next === null, JSON.stringify(customers));
 
 // Triggers ------------------------------------------------------------------------------------------------------------
 

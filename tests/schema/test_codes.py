@@ -50,6 +50,7 @@ CODES = {
     "not_in_message": (422, "Not in the message"),
     "not_found": (404, "Not found"),
     "origin_not_allowed": (403, "Origin not allowed"),
+    "payload_invalid": (422, "Payload invalid"),
     "precondition_failed": (412, "Precondition failed"),
     "precondition_required": (428, "Precondition required"),
     "rate_limit_exceeded": (429, "Rate limit exceeded"),

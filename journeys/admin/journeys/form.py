@@ -23,6 +23,7 @@ _JOURNEY_FIELDS = (
     "concurrent_entrances",
     "entry_conditions",
     "guards",
+    "payload_schema",
 )
 _REVISION_FIELDS = ("steps", "exit_on")
 # Stand in for values that were refused at their own field, so that the other fields are still checked.
@@ -66,6 +67,12 @@ class JourneyForm(forms.ModelForm[Journey]):
         help_text='When it holds itself: {"failedShare": 0.5, "of": 50} if more than half of the latest 50 attempts at '
         'its webhooks failed, {"entries": 50000, "per": "PT1H"} if more than 50,000 entered within an hour, or all '
         "four; empty: never.",
+    )
+    payload_schema = JsonField(
+        named="payloadSchema",
+        required=False,
+        help_text='What the payload of a trigger must be, as JSON Schema: {"type": "object", "required": ["orderId"], '
+        '"properties": {"orderId": {"type": "string"}}}. Templates may then read these names alone; empty: anything.',
     )
 
     class Meta:

@@ -77,6 +77,7 @@ class JourneyAdmin(SendPages):
                     ("max_entries_per_customer", "allow_reenrollment"),
                     "concurrent_entrances",
                     "entry_conditions",
+                    "payload_schema",
                 )
             },
         ),

@@ -25,11 +25,13 @@ from engage.json.compact import json_bytes
 from engage.json.storable import STORED_DEPTH, depth
 from journeys.admin.drawing.drawings import Drawing, Way, graph_of_revision, lit, noted
 from journeys.admin.results import JOB_RESULT, STEP_STATE
+from journeys.entering.payloads import PayloadInvalid, require_payload
 from journeys.entering.trigger import ExcludedOne, Recipient, trigger_one
 from journeys.entering.walk_through import WalkThrough, walk_through
 from journeys.models import Journey
 from journeys.operations.redaction import url_without_secrets, without_values
 from journeys.steps.kinds import COMPLETED, EXITED
+from journeys.steps.payloads import example_of
 from journeys.steps.rehearsal import Rehearsal, TimedRecord
 from journeys.steps.results import WebhookRequest
 from journeys.walking.recording import ReportedEvent, record_reported_event
@@ -53,6 +55,8 @@ class TryForm(forms.Form):
         is_event = journey.trigger_type == Journey.TriggerType.EVENT
         self.fields["payload"].label = f"Properties of {journey.event_name!r}" if is_event else "Payload"
         self.fields["payload"].help_text = 'Such as {"coupon": "WELCOME10"}; empty: nothing.'
+        if journey.payload_schema is not None:
+            self.fields["payload"].initial = example_of(journey.payload_schema)
 
     def clean_customer(self) -> Customer:
         known = customers_known_as(self.cleaned_data["customer"].strip(), self._request)
@@ -75,6 +79,10 @@ class TryForm(forms.Form):
             raise ValidationError(
                 f"This may be nested {STORED_DEPTH} deep, and hold {MAX_EVENT_PROPERTIES_BYTES // 1024} KiB of JSON."
             )
+        try:
+            require_payload(self._journey.payload_schema, payload)
+        except PayloadInvalid as invalid:
+            raise ValidationError(invalid.message) from None
         return payload
 
 

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from journeys.models import Journey
+from journeys.steps.payloads import example_of
 
 _EXAMPLE: dict[str, Any] = {"external_id": "ada"}
 _CURL = """\
@@ -35,4 +36,7 @@ def ways_to_trigger(journey: Journey, *, base: str) -> list[tuple[str, str]]:
 def _call(journey: Journey) -> tuple[str, dict[str, Any]]:
     if journey.trigger_type == Journey.TriggerType.EVENT:
         return f"customers/{journey.workspace_id}/events", {**_EXAMPLE, "eventName": journey.event_name}
-    return f"journeys/{journey.workspace_id}/{journey.id}/trigger", {**_EXAMPLE, "payload": {}}
+    return f"journeys/{journey.workspace_id}/{journey.id}/trigger", {
+        **_EXAMPLE,
+        "payload": example_of(journey.payload_schema),
+    }

@@ -67,6 +67,7 @@ def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme:
         "event_where": None,
         "event_from_bridge": True,
         "guards": None,
+        "payload_schema": None,
         "held_by": "",
         "held_because": "",
         "per_minute": None,

@@ -1,0 +1,71 @@
+"""Payloads are held to their journey's schema, if it has one, before anything is queued."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from customers.audience.recipients import SentRecipient
+from engage.errors import FailureDetail, Refusal
+from journeys.steps.payloads import MOST_RULES, Mistake, mistakes_in
+from journeys.steps.schemas import TooLaborious, at_most
+
+Broken = Mapping[int, "PayloadInvalid"]
+_TOO_LABORIOUS = "payload takes too long to be checked; send less at once."
+
+
+class PayloadInvalid(Refusal):
+    """A payload is not as its journey's schema has it, or a recipient's own is no object or nested too deeply."""
+
+    status = 422
+    error = "Payload invalid"
+
+    @classmethod
+    def of(cls, mistakes: Sequence[Mistake]) -> "PayloadInvalid":
+        told = [f"{place} {message}" for place, message in mistakes]
+        details = [
+            FailureDetail(field="payload", place=place, message=message)
+            for (place, _), message in zip(mistakes, told, strict=True)
+        ]
+        return cls(" ".join(f"{one}." for one in told), details=details)
+
+
+def require_payload(schema: Mapping[str, Any] | None, payload: Mapping[str, Any]) -> None:
+    """Raises PayloadInvalid unless the payload of a call meets the schema; None: there is none."""
+    if schema is not None:
+        with _bounded():
+            _require(payload, schema)
+
+
+def without_broken(
+    schema: Mapping[str, Any] | None, payload: Mapping[str, Any], recipients: Sequence[SentRecipient]
+) -> tuple[Sequence[SentRecipient], Broken]:
+    """Those recipients whose own payload, over the call's, meets the schema; and by their places, from 0, why others do
+    not. Raises PayloadInvalid if the call's own breaks it already.
+    """
+    if schema is None:
+        return recipients, {}
+    broken: dict[int, PayloadInvalid] = {}
+    with _bounded():
+        _require(payload, schema, is_part=True)
+        for one in recipients:
+            try:
+                _require({**payload, **(one.payload or {})}, schema)
+            except PayloadInvalid as refusal:
+                broken[one.place - 1] = refusal
+            except TooLaborious:
+                broken[one.place - 1] = PayloadInvalid(_TOO_LABORIOUS)
+    return [one for one in recipients if one.place - 1 not in broken], broken
+
+
+def _require(payload: Mapping[str, Any], schema: Mapping[str, Any], *, is_part: bool = False) -> None:
+    if mistakes := mistakes_in(payload, schema, is_part=is_part):
+        raise PayloadInvalid.of(mistakes)
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    try:
+        with at_most(MOST_RULES):
+            yield
+    except TooLaborious:
+        raise PayloadInvalid(_TOO_LABORIOUS) from None
