@@ -23,7 +23,7 @@ class Panel:
     """The latest records of `model` whose field `by` refers to the page's record.
 
     Those with a lower `place` come first. The column `opens` links to them. `order` needs an index that begins with
-    `by`, or with the workspace and `by`.
+    `by`, or with the workspace and `by`. On a page in tabs it is in the `tab` of this name.
     """
 
     model: type[Model]
@@ -34,6 +34,7 @@ class Panel:
     title: str = ""
     rows: int = 20
     place: int = 1
+    tab: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Table:
     """A panel with its rows, ready for the template."""
 
     title: str
+    tab: str
     headers: list[str]
     rows: list[list[Any]]
     more: str
@@ -74,6 +76,7 @@ def _table(panel: Panel, record: Any, *, request: HttpRequest) -> Table:
     found = list(belonging.order_by(*panel.order).prefetch_related(*linked_fields(columns))[: panel.rows + 1])
     opens = panel.opens
     return Table(
+        tab=panel.tab,
         title=panel.title or str(panel.model._meta.verbose_name_plural),
         headers=[str(label_for_field(column, panel.model, model_admin)) for column in columns],
         rows=[[_cell(column, row, model_admin, opens=opens) for column in columns] for row in found[: panel.rows]],

@@ -22,15 +22,30 @@ show_on(
 
 show_on(
     Journey,
-    Panel(model=Trigger, by="journey", columns=("form", "customers", "queued_at"), opens="queued_at", rows=10),
+    Panel(
+        model=Trigger,
+        by="journey",
+        columns=("form", "customers", "queued_at"),
+        opens="queued_at",
+        rows=10,
+        tab="runs",
+    ),
     Panel(
         model=Enrollment,
         by="journey",
         columns=("customer", "state", "step_id", "due_at", "entered_at"),
         opens="entered_at",
         rows=10,
+        tab="runs",
     ),
-    Panel(model=JourneyRevision, by="journey", columns=("number", "created_at"), opens="number", order=("-number",)),
+    Panel(
+        model=JourneyRevision,
+        by="journey",
+        columns=("number", "created_at"),
+        opens="number",
+        order=("-number",),
+        tab="revisions",
+    ),
 )
 
 show_on(

@@ -103,5 +103,5 @@ class SteeringActAdmin(ReadOnlyAdmin):
 
 
 _COLUMNS = ("at", "kind", "actor", "reason", "did")
-show_on(Journey, Panel(model=SteeringAct, by="journey", columns=_COLUMNS, title="steering"))
+show_on(Journey, Panel(model=SteeringAct, by="journey", columns=_COLUMNS, title="steering", tab="revisions"))
 show_on(Trigger, Panel(model=SteeringAct, by="trigger", columns=_COLUMNS, title="steering"))
