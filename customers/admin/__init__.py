@@ -1,6 +1,7 @@
 """The admin's pages for customers (customers.py), their segments (segments.py) and their events (events.py).
 
-search.py: by whom all pages are searched; condition_help.py: how conditions are written.
+by_hand.py: adding and editing one. search.py: by whom all pages are searched.
+condition_help.py: how conditions are written.
 """
 
 from customers.admin import customers, events, segments

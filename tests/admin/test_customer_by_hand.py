@@ -76,7 +76,6 @@ def test_an_export_has_all_and_is_noted(staff: Client, acme: Workspace) -> None:
     answer = staff.post(at(customer, "export"))
     assert answer["Content-Disposition"] == f'attachment; filename="customer-{customer.pk}.json"'
     told = json.loads(b"".join(answer))
-    answer.file_to_stream.close()  # type: ignore[attr-defined]
     assert told["customerId"] == customer.pk
     assert {"customer", "events", "jobs", "enrollments", "interactions"} <= told["records"].keys()
     assert told["records"]["customer"][0]["id"] == customer.pk

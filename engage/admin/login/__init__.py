@@ -1,1 +1,4 @@
-"""Who gets in: passwords.py, known_devices.py, second_factor/, openid/, break_glass.py; and out: idle_sessions.py."""
+"""Who gets in: passwords.py, known_devices.py, second_factor/, openid/, invitations.py, break_glass.py.
+
+And who gets out: idle_sessions.py.
+"""
