@@ -11,7 +11,7 @@
 8. `definitions`: journeys, segments, connections, variables and subscriptions are made, read, changed and deleted;
    `subscriptions`: what these have of their own.
 9. `lists`: journeys, segments and enrollments, page by page.
-10. `statistics`: their steps as a graph, and counts of what they do.
+10. `statistics`: their steps as a graph, and counts of what they do; `times`: from when until when these are.
 11. `feed`: what happens in them.
 """
 

@@ -4,5 +4,5 @@
 2. revisions.py: the steps that they walk; knowledge.py: what their conditions may look at, with kept_answers.py;
    early_events.py: what came before somebody listened. trails.py: what logs name of one that fails.
 3. states.py, history.py, by_customer.py, listing.py, exiting.py: one as it stands, with its history; a customer's; a
-   journey's; ending one.
+   journey's; ending one. deliveries.py: what was sent to whom.
 """

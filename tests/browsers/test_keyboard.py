@@ -106,6 +106,8 @@ def test_a_step_of_the_map_leads_by_keyboard_to_who_stands_there(staff: Staff, j
 
 def test_a_step_is_put_into_the_json_by_keyboard(staff: Staff, acme: Workspace) -> None:
     page = staff.opens(JourneyFactory.create(workspace=acme, steps=[DAY]))
+    tab_to(page, "nav.engage-tabs a[href$='#settings']")
+    page.keyboard.press("Enter")
     page.wait_for_selector(".engage-draft svg")
     tab_to(page, "#id_steps")
     tab_to(page, ".engage-draft select")

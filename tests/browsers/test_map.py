@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, Playwright
 from pytest_django.live_server_helper import LiveServer
 
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.browsers.conftest import launched
@@ -92,7 +93,7 @@ def test_a_loop_and_two_hundred_steps_are_drawn_and_moved_by_keyboard(staff: Sta
 
 
 def test_mistakes_are_told_and_found_while_they_are_typed(staff: Staff, acme: Workspace) -> None:
-    page = staff.opens(JourneyFactory.create(workspace=acme, steps=LOOP))
+    page = staff.goes_to(f"{page_url(JourneyFactory.create(workspace=acme, steps=LOOP))}#settings")
     page.wait_for_selector(".engage-draft svg")
     area = page.locator("#id_steps")
     written = json.dumps([*LOOP[:1], {**LOOP[1], "timeout": "soon"}, *LOOP[2:]], indent=2)
