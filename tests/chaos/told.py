@@ -22,7 +22,7 @@ _CATCH_UP_SECONDS = 20.0
 _DIFFERENCES = """
 WITH told AS (
     SELECT type, CASE type WHEN 'job.decided' THEN coalesce(
-        job_id, 'enroll-' || journey_id || '-' || customer_id || '-' || queued_ms
+        job_id, 'enroll-' || journey_id || '-' || customer_id || '-' || event.queued_ms
     ) || ' ' || result ELSE enrollment_id END AS of
     FROM engage_feedbatch CROSS JOIN LATERAL unnest(customer_ids, queued_ms, job_ids, enrollment_ids, results)
         AS event(customer_id, queued_ms, job_id, enrollment_id, result)
