@@ -143,8 +143,11 @@ def _union(members: tuple[Any, ...], *, refer: Refer) -> Schema:
 
 
 def or_null(schema: Schema) -> Schema:
-    """The schema, with null allowed as well. One that says no more than a description allows everything already."""
-    if not schema.keys() - {"description"}:
+    """The schema, with null allowed as well. One that says no more than a description allows everything already.
+
+    What the strict form of such a one allows is for whoever wrote it to say.
+    """
+    if not schema.keys() - {"description", STRICT}:
         return schema
     if "type" not in schema or KNOWN_VALUES in schema:
         described = {"description": schema["description"]} if "description" in schema else {}

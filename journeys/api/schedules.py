@@ -73,6 +73,7 @@ ScheduledForField = Annotated[
                     "properties": {name: {"type": "string"} for name in _MEMBERS},
                     "required": list(_MEMBERS),
                 },
+                {"type": "null"},
             ]
         }
     ),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, cast
 
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from engage.calls.asked import Asked
@@ -61,7 +62,7 @@ class ListedSubscription:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subscriptions:
+class ListedSubscriptions:
     """All subscriptions of the workspace, in the order of their keys."""
 
     subscriptions: Sequence[ListedSubscription]
@@ -201,21 +202,22 @@ def create_subscription(asked: Asked[SubscriptionBody, None]) -> Answered[Defini
     says="Subscriptions listed.",
     answer="All of them.",
     examples={
-        "One that fails": Subscriptions(subscriptions=[replace(_LISTED, **_FAILING)]),
-        "One that is well": Subscriptions(subscriptions=[_LISTED]),
+        "One that fails": ListedSubscriptions(subscriptions=[replace(_LISTED, **_FAILING)]),
+        "One that is well": ListedSubscriptions(subscriptions=[_LISTED]),
     },
 )
-def list_subscriptions(asked: Asked[None, None]) -> Subscriptions:
+def list_subscriptions(asked: Asked[None, None]) -> ListedSubscriptions:
     """List the subscriptions
 
     Lists the workspace's subscriptions, of which there are at most 20, with how they do: one that has taken nothing for
     five days is paused.
     """
-    rows = Subscription.objects.filter(workspace=asked.workspace_id).order_by("key")
-    return Subscriptions(subscriptions=[_listed(one) for one in rows])
+    waiting = Count("pushes", filter=Q(pushes__state=Push.State.WAITING))
+    rows = Subscription.objects.filter(workspace=asked.workspace_id).annotate(waiting=waiting).order_by("key")
+    return ListedSubscriptions(subscriptions=[_listed(one, one.waiting) for one in rows])
 
 
-def _listed(one: Subscription) -> ListedSubscription:
+def _listed(one: Subscription, waiting: int) -> ListedSubscription:
     return ListedSubscription(
         subscription_id=one.id,
         key=one.key,
@@ -223,7 +225,7 @@ def _listed(one: Subscription) -> ListedSubscription:
         types=None if one.types is None else [FeedType(name) for name in one.types],
         journeys=one.journeys,
         batch=one.batch,
-        waiting=one.pushes.filter(state=Push.State.WAITING).count(),
+        waiting=waiting,
         failing_since=one.failing_since,
         last_failure=one.last_failure or None,
         paused_at=one.paused_at,

@@ -6,6 +6,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import engage.database.object_ids
+import engage.database.tenancy
 from django.db import migrations, models
 
 
@@ -56,7 +57,7 @@ class Migration(migrations.Migration):
                 ('result', models.TextField(blank=True, default='', help_text='What the last attempt came to, in words.')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
-                ('subscription', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='pushes', to='journeys.subscription')),
+                ('subscription', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='pushes', to='journeys.subscription')),
             ],
             options={
                 'verbose_name_plural': 'pushes',
@@ -65,6 +66,14 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='subscription',
             constraint=models.UniqueConstraint(fields=('workspace', 'key'), name='subscription_key'),
+        ),
+        migrations.AddConstraint(
+            model_name='subscription',
+            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='subscription_in_workspace'),
+        ),
+        migrations.AddConstraint(
+            model_name='push',
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='subscription', name='push_subscription', on_delete='CASCADE', table='journeys_subscription'),
         ),
         migrations.AddIndex(
             model_name='push',

@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
+from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.feed import FeedType
 from engage.models import Workspace
 
@@ -54,7 +55,10 @@ class Subscription(models.Model):
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["workspace", "key"], name="subscription_key")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["workspace", "key"], name="subscription_key"),
+            unique_in_workspace("subscription_in_workspace"),
+        ]
 
     def __str__(self) -> str:
         return self.key
@@ -73,7 +77,9 @@ class Push(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
-    subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, db_index=False, related_name="pushes")
+    subscription = models.ForeignKey(
+        Subscription, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="pushes"
+    )
     test = models.BooleanField(default=False)
     size = models.PositiveSmallIntegerField(help_text="The number of events.")
     after_position = models.BigIntegerField(default=0)
@@ -93,6 +99,11 @@ class Push(models.Model):
 
     class Meta:
         verbose_name_plural = "pushes"
+        constraints: ClassVar = [
+            WorkspaceForeignKey(
+                name="push_subscription", field="subscription", table="journeys_subscription", on_delete="CASCADE"
+            ),
+        ]
         indexes: ClassVar = [
             # Serves the sender's claim, subscription by subscription.
             models.Index(fields=["subscription", "due_at"], condition=Q(state="waiting"), name="push_due"),

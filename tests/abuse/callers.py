@@ -147,10 +147,14 @@ _NO_IDS: dict[str, Callable[[str], str]] = {
 }
 
 
+# A new message may have any key, and an entrance is any text.
+_ANY_TEXT = {("putMessage", "key"), ("exitJourneyEntrance", "entranceId")}
+
+
 def _every_id_is(value_of: Callable[[str], str]) -> Spoil:
     def spoil(call: Call) -> Iterable[Call]:
         for name, known in call.ids.items():
-            if (call.operation, name) == ("putMessage", "key"):  # a new message may have any key
+            if (call.operation, name) in _ANY_TEXT:
                 continue
             yield replace(call, ids={**call.ids, name: value_of(known)})
 

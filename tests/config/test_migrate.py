@@ -371,7 +371,7 @@ def test_what_a_migration_does_to_large_tables_takes_no_lock_for_long_and_can_be
     lines = [str(line) for line in editor.collected_sql]
     indexes = [line.split() for line in lines if " INDEX " in line and "USING INDEX" not in line]
     assert [(words[0], "CONCURRENTLY" in words) for words in indexes] == [
-        ("CREATE", True), ("DROP", True), ("CREATE", True),
+        ("CREATE", True), ("DROP", True), ("CREATE", True), ("CREATE", True), ("DROP", True),
     ]  # fmt: skip
     constraints = [line for line in lines if "ADD CONSTRAINT" in line]
     assert [line.endswith("NOT VALID;") or "USING INDEX" in line for line in constraints] == [True] * 3

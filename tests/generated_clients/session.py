@@ -279,8 +279,8 @@ assert captured.event_id
 calls = CallsRequest.from_dict(
     {"calls": [{"call": "action", "messageId": "sale", "userId": "u-1", "actionType": "link"}, {"call": "neither"}]}
 )
-sent = done(record_calls.sync_detailed(client=app, body=calls), CallsAnswer).data
-assert [result.status for result in sent.results] == [200, 400]
+in_one = done(record_calls.sync_detailed(client=app, body=calls), CallsAnswer).data
+assert [result.status for result in in_one.results] == [200, 400]
 
 # Who an anonymous person is ------------------------------------------------------------------------------------------
 

@@ -183,8 +183,8 @@ const calls = [
   { call: "action", messageId: "sale", userId: "u-1", actionType: "link" },
   { call: "neither" },
 ];
-const sent = await done(app.POST("/api/v1/sdk/bridge/batch", { body: { calls } }), 200);
-check(sent.data.results[0]?.status === 200 && sent.data.results[1]?.status === 400, JSON.stringify(sent));
+const inOne = await done(app.POST("/api/v1/sdk/bridge/batch", { body: { calls } }), 200);
+check(inOne.data.results[0]?.status === 200 && inOne.data.results[1]?.status === 400, JSON.stringify(inOne));
 
 // Who an anonymous person is ------------------------------------------------------------------------------------------
 

@@ -175,7 +175,7 @@ def test_a_thousand_left_out_cost_as_many_queries_as_one(
     data(trigger(server, journey, body))  # notes the use of the key
     with django_assert_num_queries(3):  # key, journey, and the one statement
         answered = data(trigger(server, journey, body))
-    with django_assert_num_queries(6):  # key; trigger, jobs, the key's name, customers, unknown ones
+    with django_assert_num_queries(7):  # key; trigger, jobs, when they are due, the key's name, customers, unknown ones
         call = data(server.get(path_of(journey, answered)), status=200)["call"]
     assert call["leftOut"]["unknown"] == len(call["unknownExternalIds"]) == len(call["exclusions"]) == number
 

@@ -112,7 +112,8 @@ export function modelOf(kinds) {
     for (const targets of wanted.values()) {
       for (const [slot, target] of targets) if (target === gone) targets.set(slot, joined);
     }
-    const left = steps.filter(({ id }) => id !== gone);
+    // A step all of whose ways are written may have a `next` beside them, which is none of its slots.
+    const left = steps.filter(({ id }) => id !== gone).map((step) => (step.next === gone ? put(step, ["next"], joined) : step));
     const first = steps[0].id === gone && joined !== null ? left.find(({ id }) => id === joined) : left[0];
     const ordered = first && first !== left[0] ? [first, ...left.filter((step) => step !== first)] : left;
     return { ...definition, steps: settled(ordered, wanted).steps };
