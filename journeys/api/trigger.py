@@ -1,12 +1,11 @@
 """The call that triggers a journey, for one customer or for many, and its dry run."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
 from http import HTTPStatus
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
@@ -14,22 +13,17 @@ from rest_framework.request import Request
 
 from customers.api.path_ids import ADA, BOB
 from customers.audience.segments import ErrorResolvingSegments
-from customers.audience.selection import Audience, NamedCustomer
-from customers.identifier_rules import one_spelling_of_each
+from customers.audience.selection import NamedCustomer
 from engage.calls.asked import Asked
 from engage.calls.call import Answered, post
 from engage.calls.queries import DryRun
-from engage.database.object_ids import ObjectId
 from engage.errors import MissingParameter
 from engage.http.long_answers import LongAnswer, long_answer
 from engage.http.parsing import body_too_large
 from engage.http.views import ServerView
-from engage.json.compact import ascii_json
-from engage.json.fields import LEFT_OUT, Items, Spelled, Stored, Text, filled
-from engage.json.keywords import Keywords, OneOf
-from engage.json.reading import ArraySizeExceeded, Problem
+from engage.json.keywords import OneOf
+from engage.json.reading import ArraySizeExceeded
 from engage.json.writing import written
-from engage.schema.bodies import BLANK, NOT_BLANK, at_least_one_of, none_of
 from engage.scopes import Scope, require_scope
 from engage.sizes import MAX_BODY_BYTES, MAX_RECIPIENTS_BYTES
 from journeys.api.dry_runs import (
@@ -43,26 +37,20 @@ from journeys.api.dry_runs import (
 from journeys.api.path_ids import ADAS_JOB, BOBS_JOB, JOURNEY_ID, TRIGGER_ID
 from journeys.api.recipients import (
     NO_RECIPIENT_NAMED,
-    EntranceId,
     InvalidRecipient,
     QueuedRecipientData,
-    RecipientPart,
     RefusedRecipient,
-    first_named,
     read_recipients,
     with_those_found,
 )
-from journeys.api.schedules import ExpiresAtField, ScheduledForField
+from journeys.api.trigger_answers import QueuedManyData, pieces, whole
+from journeys.api.trigger_bodies import NOBODY_NAMED, TriggerBody
 from journeys.entering.dry_runs import Tried, dry_run_many, dry_run_one, dry_run_recipients
 from journeys.entering.payloads import PayloadInvalid
-from journeys.entering.recipients import QueuedRecipients, recipients_queued_before, trigger_recipients
-from journeys.entering.terms import Terms
+from journeys.entering.recipients import recipients_queued_before, trigger_recipients
 from journeys.entering.trigger import (
-    DUPLICATES,
-    DuplicateEntrance,
     ExcludedOne,
     InvalidJourneyType,
-    QueuedMany,
     QueuedOne,
     Recipient,
     queued_before,
@@ -70,207 +58,12 @@ from journeys.entering.trigger import (
     trigger_one,
 )
 from journeys.entry_rules import Verdict
-from journeys.models.choices import ScheduledFor
 from journeys.steps.payloads import Mistake
 
-_ONE = ("customerId", "external_id", "email")  # in order of precedence
-_MANY = ("external_ids", "segment_ids", "recipients")
-_ONE_SPELLED = (*_ONE, "externalId")
-_LISTS_SPELLED = ("external_ids", "segment_ids", "externalIds", "segmentIds")
-_SOME, _NONE = {"type": "array", "minItems": 1}, {"type": ["array", "null"], "maxItems": 0}
-_NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, segment_ids, recipients must be present."
-_ANY = Text(longest=None, blank_is_absent=True)  # a value that is too long matches no customer
 _RETURN = re.compile(r"(?:^|,)\s*return\s*=\s*\"?([a-z]+)\"?\s*(?=[,;]|$)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TriggerBody:
-    """Either one customer, by one identifier, or many, by ids and segments, or each with a payload of their own."""
-
-    rules: ClassVar = {
-        "oneOf": [
-            {"title": "One customer"}
-            | at_least_one_of(*_ONE_SPELLED, value=NOT_BLANK)
-            | none_of(*_LISTS_SPELLED, "recipients", absent=_NONE),
-            {"title": "Many customers"}
-            | at_least_one_of(*_LISTS_SPELLED, value=_SOME)
-            | none_of(*_ONE_SPELLED, absent=BLANK)
-            | {"allOf": [none_of("recipients", absent=_NONE)]},
-            {"title": "Recipients"}
-            | at_least_one_of("recipients", value=_SOME)
-            | none_of(*_ONE_SPELLED, absent=BLANK)
-            | {"allOf": [none_of(*_LISTS_SPELLED, absent=_NONE)]},
-        ]
-    }
-
-    customer_id: Annotated[str | None, "The customer's id in this service.", _ANY] = None
-    external_id: Annotated[
-        str | None, "The customer's id in your own system.", _ANY, Spelled("external_id", also="externalId")
-    ] = None
-    email: Annotated[str | None, "The customer's e-mail address. Not case-sensitive.", _ANY] = None
-    external_ids: Annotated[
-        list[str] | None,
-        "The customers' external ids. Ids that no customer has are skipped.",
-        Items(most=1000),
-        Spelled("external_ids", also="externalIds"),
-    ] = None
-    segment_ids: Annotated[
-        list[str] | None,
-        "The ids or keys of segments in the workspace: all their members are queued. With `external_ids`, only "
-        "customers in both.",
-        Items(most=10),
-        Spelled("segment_ids", also="segmentIds"),
-    ] = None
-    recipients: Annotated[
-        list[Any] | None,
-        "The customers, each with a payload of their own, in place of every other way to name customers. Those whom no "
-        "customer is are skipped.",
-        Items(most=1000, of=RecipientPart),
-    ] = None
-    entrance_id: EntranceId = None
-    scheduled_for: ScheduledForField = None
-    expires_at: ExpiresAtField = None
-    exclude_external_ids: Annotated[
-        list[str],
-        "The external ids of customers to leave out, however they were selected.",
-        Items(most=1000),
-        Spelled("exclude_external_ids", also="excludeExternalIds"),
-    ] = field(default_factory=list)
-    payload: Annotated[
-        dict[str, Any],
-        "Data for the journey's templates, available as `api.payload.<key>` and `api.properties.<key>`.",
-        Stored(),
-        Spelled("payload", also="properties"),
-    ] = field(default_factory=dict)
-
-    def problems(self) -> Iterator[Problem]:
-        # Beside a customer, an empty array is as absent as a blank text.
-        many = next((name for name in _MANY if getattr(self, name)), None)
-        if self.recipient and many:
-            one = self.recipient.field
-            told = f"{one} names one customer and {many} names many; send the one or the other, not both."
-            yield Problem(many, told, is_sentence=True)
-        if self.recipients and (
-            other := next((name for name in ("external_ids", "segment_ids") if getattr(self, name)), None)
-        ):
-            told = f"recipients names the customers, and {other} does as well; send the one or the other, not both."
-            yield Problem("recipients", told, is_sentence=True)
-        if self.scheduled_for and self.expires_at and self.expires_at <= self.scheduled_for.at:
-            yield Problem("expiresAt", "must be after scheduledFor.")
-        if not self.recipient and not many:
-            yield Problem("external_id", _NOBODY_NAMED, is_missing=True, is_sentence=True)
-
-    @cached_property
-    def recipient(self) -> Recipient | None:
-        """The one customer; None if there are many."""
-        return first_named(customer_id=self.customer_id, external_id=self.external_id, email=self.email)
-
-    @property
-    def terms(self) -> Terms:
-        return Terms(entrance=self.entrance_id, schedule=self.scheduled_for, expires_at=self.expires_at)
-
-    @property
-    def excluded(self) -> list[str]:
-        return one_spelling_of_each(self.exclude_external_ids)
-
-    @property
-    def audience(self) -> Audience:
-        external_ids, segment_ids = self.external_ids, self.segment_ids
-        return Audience(
-            external_ids=None if external_ids is None else tuple(one_spelling_of_each(external_ids)),
-            segment_ids=None if segment_ids is None else tuple(segment_ids),
-            exclude_external_ids=tuple(self.excluded),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueuedManyData:
-    """Many customers, queued. `Prefer: return=minimal` leaves out `customerIds`, `jobIds` and `recipients`."""
-
-    journey_id: Annotated[ObjectId, "The journey's id."]
-    status: Literal["queued"] = "queued"
-    queued: Literal[True] = True
-    customers_enrolled: Annotated[
-        int, "The number of customers queued; 0 if the call selects none.", Keywords(minimum=0)
-    ]
-    trigger_id: Annotated[ObjectId, "The id of this trigger. `GET …/triggers/{triggerId}` returns its progress."]
-    note: Annotated[str, "States that a worker creates the enrollments after checking the entry rules."] = (
-        "The enrollments are created by a worker after entry-rule validation."
-    )
-    scheduled_for: ScheduledFor = None
-    customer_ids: Annotated[Sequence[ObjectId] | None, "The ids of the customers queued.", LEFT_OUT] = None
-    job_ids: Annotated[Sequence[str] | None, "The ids of their jobs, in the same order.", LEFT_OUT] = None
-    recipients: Annotated[
-        Sequence[QueuedRecipientData] | None,
-        "Which job is whose, of a call with `recipients`. Those who are not listed are refused, excluded or unknown.",
-        LEFT_OUT,
-    ] = None
-    duplicates: Annotated[Sequence[DuplicateEntrance] | None, DUPLICATES, LEFT_OUT] = None
-    refused: Annotated[
-        Sequence[RefusedRecipient] | None, "The recipients that were refused, of a call with `recipients`.", LEFT_OUT
-    ] = None
-
-    @classmethod
-    def of(cls, queued: QueuedMany) -> "QueuedManyData":
-        """Without the two arrays."""
-        trigger = queued.trigger
-        return cls(
-            journey_id=trigger.journey_id,
-            customers_enrolled=trigger.customers,
-            trigger_id=trigger.id,
-            scheduled_for=queued.scheduled_for,
-            duplicates=queued.duplicates,
-        )
-
-    @classmethod
-    def of_recipients(
-        cls, queued: QueuedRecipients, refused: Sequence[RefusedRecipient], *, listed: bool = True
-    ) -> "QueuedManyData":
-        jobs = queued.recipients
-        duplicates = [
-            DuplicateEntrance(entrance_id=one.entrance, customer_id=one.customer_id, job_id=one.job_id)
-            for one in queued.duplicates
-        ]
-        return cls(
-            journey_id=queued.journey_id,
-            customers_enrolled=len({one.customer_id for one in jobs}),
-            trigger_id=queued.trigger_id,
-            customer_ids=[one.customer_id for one in jobs] if listed else None,
-            job_ids=[one.job_id for one in jobs] if listed else None,
-            recipients=[filled(QueuedRecipientData, one) for one in jobs] if listed else None,
-            refused=refused,
-            duplicates=duplicates,
-        )
-
-    @property
-    def says(self) -> str:
-        if self.customers_enrolled:
-            return "The customers are queued for the journey."
-        return "The call selected nobody: nothing is queued."
-
-
 Triggered = Annotated[QueuedOne | QueuedManyData | ExcludedOne | DryRunData, OneOf("Triggered")]
-
-
-def _pieces(queued: QueuedMany) -> Iterator[str]:
-    """The whole answer in pieces: a million customers take no more memory than a thousand."""
-    data = QueuedManyData.of(queued)
-    envelope = {"success": True, "message": data.says, "data": written(data)}
-    yield ascii_json(envelope)[:-2]  # without the braces that close `data` and the envelope
-    yield from _array("customerIds", queued.pages_of_customer_ids())
-    yield from _array("jobIds", queued.pages_of_job_ids())
-    yield "}}"
-
-
-def _array(name: str, pages: Iterable[list[str]]) -> Iterator[str]:
-    yield f',"{name}":['
-    for number, page in enumerate(pages):
-        yield ("," if number else "") + ascii_json(page)[1:-1]
-    yield "]"
-
-
-def _whole(data: QueuedManyData) -> Iterator[str]:
-    yield ascii_json({"success": True, "message": data.says, "data": written(data)})
 
 
 class _TriggerView(ServerView):
@@ -281,10 +74,10 @@ class _TriggerView(ServerView):
 
     def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
         if "places" not in facts:
-            return _pieces(queued_before(**facts))
+            return pieces(queued_before(**facts))
         refused = [RefusedRecipient(**one) for one in facts["refused"]]
         queued = recipients_queued_before(**{name: value for name, value in facts.items() if name != "refused"})
-        return _whole(QueuedManyData.of_recipients(queued, refused))
+        return whole(QueuedManyData.of_recipients(queued, refused))
 
 
 _EXCLUDED_SAYS = "The customer is on the call's list of exclusions; nothing was queued."
@@ -406,7 +199,7 @@ def _done(data: Any, says: str) -> Answered[Any]:
         "Dry run for many": _done(_DRY_RUN_OF_MANY, DRY_RUN_MESSAGE),
     },
     refuses=[
-        MissingParameter(_NOBODY_NAMED),
+        MissingParameter(NOBODY_NAMED),
         ArraySizeExceeded("external_ids holds 1001 items; its maximum is 1000."),
         InvalidJourneyType("The journey is not configured for API triggering; its current trigger type is 'event'."),
         ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
@@ -494,7 +287,7 @@ def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigge
         facts["scheduled_for"] = queued.scheduled_for.isoformat()
     if queued.duplicates is not None:
         facts["duplicates"] = [vars(one) for one in queued.duplicates]
-    return long_answer(_pieces(queued), facts=facts, status=HTTPStatus.ACCEPTED)
+    return long_answer(pieces(queued), facts=facts, status=HTTPStatus.ACCEPTED)
 
 
 def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
@@ -520,7 +313,7 @@ def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[
         "duplicates": [list(one) for one in queued.duplicates],
     }
     data = QueuedManyData.of_recipients(queued, refused)
-    return long_answer(_whole(data), facts=facts, status=HTTPStatus.ACCEPTED)
+    return long_answer(whole(data), facts=facts, status=HTTPStatus.ACCEPTED)
 
 
 def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
