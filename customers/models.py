@@ -175,6 +175,13 @@ class Segment(models.Model):
     key = KeyField()
     name = models.CharField(max_length=200)
     conditions = models.JSONField(null=True, blank=True)
+    managed_by = models.CharField(  # noqa: DJ001 (absent is not "")
+        max_length=200,
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Where it comes from, such as git:acme/journeys; staff are asked before they save over it.",
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 

@@ -3,7 +3,7 @@
 1. http/: a call, from its bytes to its answer; calls/: what a call is; schema/: how the OpenAPI document describes it.
 2. api/: calls about access itself; scopes.py, networks.py: what a key may do, and from where.
 3. admin/: the pages of staff, and what those of the other apps are made of.
-4. models.py: workspaces, keys and apps, on database/: the engine, tenancy, ids, and what makes work repeatable.
+4. models/: workspaces, keys and apps, on database/: the engine, tenancy, ids, and what makes work repeatable.
 5. audit/: who changed what. redis/: what may vanish; json/: what can be stored.
 6. errors.py, credentials.py, encryption.py, sealed.py, rates.py, sizes.py, origins.py, plurals.py, zones.py: words
    that all of these use; feed.py: what happens, as it is told; request_log.py, middleware.py, bounded_cache.py,

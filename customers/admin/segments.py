@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Q
@@ -24,6 +23,7 @@ from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.parts.columns import count_up_to, link, may_view
 from engage.admin.parts.filters import ExactFilter, SelectFilter
 from engage.admin.parts.json_field import JsonField
+from engage.admin.parts.managed import SAVE_OVER, ManagedForm, asks
 from engage.admin.parts.panels import Panel, show_on
 from engage.admin.parts.records import ReadOnlyAdmin, RecordAdmin
 from engage.models import Workspace
@@ -33,7 +33,7 @@ LISTED = 50
 COUNTED_BEFORE_DELETION = 10_000
 
 
-class SegmentForm(forms.ModelForm[Segment]):
+class SegmentForm(ManagedForm):
     """Reports invalid conditions with the place in them."""
 
     conditions = JsonField(
@@ -59,7 +59,16 @@ class SegmentAdmin(RecordAdmin):
     search_fields = ("name", "key", "=id")
     search_help_text = "Name, key or id"
     autocomplete_fields = ("workspace",)
-    fields = ("workspace", ("name", "key"), "conditions", "size", "id", ("created_at", "updated_at"))
+    fields = (
+        "workspace",
+        ("name", "key"),
+        "conditions",
+        "size",
+        "managed_by",
+        SAVE_OVER,
+        "id",
+        ("created_at", "updated_at"),
+    )
     written_once = ("workspace",)
     change_form_before_template: Any = "customers/admin/segment_help.html"
     change_form_outer_after_template: Any = "customers/admin/belonging.html"
@@ -69,6 +78,12 @@ class SegmentAdmin(RecordAdmin):
         for warning in segment_warnings(context["original"]) if context["original"] else ():
             self.message_user(request, f"{warning.place}: {warning.remark}", messages.WARNING)
         return super().render_change_form(request, {**context, "condition_help": CONDITION_HELP}, *args, **kwargs)
+
+    def _has_input(self, name: str, obj: Any, request: HttpRequest) -> bool:
+        return asks(name, obj) and super()._has_input(name, obj, request)
+
+    def shown_as(self, name: str, request: HttpRequest) -> Any:
+        return None if name == SAVE_OVER else super().shown_as(name, request)
 
     @display(description="who belongs to it")
     def size(self, segment: Segment) -> str:

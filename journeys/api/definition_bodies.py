@@ -16,6 +16,7 @@ _OBJECT = Keywords(type="object", additionalProperties=True)
 _OBJECTS = Keywords(type="array", items={"type": "object", "additionalProperties": True})
 _KEY = "The key, as in the path; may be left out."
 _NAME = "What people call it; the key by default."
+_MANAGED_BY = "What it comes from, such as `git:acme/journeys`: staff are asked before they save over it. Nothing."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,7 @@ class JourneyBody:
     payload_schema: Annotated[
         Any, "What payloads must be: a JSON Schema (2020-12) of an object, without references; anything.", _OBJECT
     ] = None
+    managed_by: Annotated[Any, _MANAGED_BY, _TEXT] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,7 @@ class SegmentBody:
     key: Annotated[Any, _KEY, _TEXT] = None
     name: Annotated[Any, _NAME, _TEXT] = None
     conditions: Annotated[Any, "Who meets this condition is in it, beside its members.", _OBJECT] = None
+    managed_by: Annotated[Any, _MANAGED_BY, _TEXT] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,9 +95,10 @@ _JOURNEY: dict[str, Any] = {
     "exitOn": [],
     "guards": [],
     "payloadSchema": None,
+    "managedBy": "git:acme/journeys",
 }
 _PLAN = {"field": "customer.plan", "op": "eq", "value": "pro"}
-_SEGMENT = {"key": "pro", "name": "Pro plan", "conditions": _PLAN}
+_SEGMENT = {"key": "pro", "name": "Pro plan", "conditions": _PLAN, "managedBy": None}
 _CONNECTION = {
     "key": "mail",
     "name": "Our mailer",

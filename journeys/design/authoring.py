@@ -45,6 +45,7 @@ SPELLINGS = {
     "exit_on": "exitOn",
     "guards": "guards",
     "payload_schema": "payloadSchema",
+    "managed_by": "managedBy",
 }
 _CONDITIONS = frozenset({"event_where", "entry_conditions"})
 _CONTENT = frozenset({"steps", "exit_on"})
@@ -83,6 +84,7 @@ class JourneyChanges(TypedDict, total=False):
     exit_on: object
     guards: object
     payload_schema: object
+    managed_by: str | None
 
 
 class SavedJourney(NamedTuple):

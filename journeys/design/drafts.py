@@ -30,11 +30,11 @@ class DraftChanged(Refusal):
     error = "Draft changed"
 
 
-class JourneyMovedOn(Refusal):
-    """The journey has another revision than the one that the draft began from."""
+class AgainstOthers(Refusal):
+    """Publishing the draft would take back what others have done, or be taken back by them."""
 
     status = 409
-    error = "Journey moved on"
+    error = "Published only knowingly"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,18 +95,27 @@ def keep_draft(journey: Journey, *, sent: Content, version: int, by: str, now: d
     return draft
 
 
+def objection_to(draft: JourneyDraft, journey: Journey) -> str:
+    """Against whom publishing it would go, in sentences; "" if against nobody."""
+    began, number, manager = draft.revision, journey.revision, journey.managed_by
+    moved_on = (
+        f"The draft began from revision {began}; the journey has revision {number} by now. "
+        "Publishing it takes back what came since."
+    )
+    managed = f"The journey is managed by {manager}, which may change back what is published."
+    return " ".join([moved_on] * (began != number) + [managed] * bool(manager))
+
+
 @transaction.atomic
 def publish_draft(journey: Journey, *, version: int, knowingly: bool, now: datetime) -> SavedJourney:
-    """Makes the draft the journey's new revision. Raises DraftChanged, JourneyMovedOn and InvalidJourney."""
+    """Makes the draft the journey's new revision. Raises DraftChanged, AgainstOthers and InvalidJourney."""
     journey = locked(journey)
     draft = draft_of(journey)
     _require_version(draft, version)
     if draft is None:
         raise DraftChanged("There is no draft any more.")
-    if draft.revision != journey.revision and not knowingly:
-        raise JourneyMovedOn(
-            f"The draft began from revision {draft.revision}, and the journey has revision {journey.revision} by now."
-        )
+    if not knowingly and (objection := objection_to(draft, journey)):
+        raise AgainstOthers(objection)
     saved = save_journey(workspace=journey.workspace, key=journey.key, now=now, **draft.written)
     draft.delete()
     return saved

@@ -39,7 +39,8 @@ def duplicate_journey(journey: Journey, *, key: str, now: datetime) -> Journey:
     Raises InvalidJourney, also if the workspace has a journey with this key; then nothing is written.
     """
     own = {name: getattr(journey, name) for name in JourneyChanges.__annotations__ if name not in _CONTENT}
-    changes = own | _content(journey, journey.revision) | {"active": False, "name": f"{journey.name} (copy)"[:200]}
+    kept = own | _content(journey, journey.revision)
+    changes = kept | {"active": False, "managed_by": None, "name": f"{journey.name} (copy)"[:200]}
     made = save_journey(workspace=journey.workspace, key=key, now=now, **cast("JourneyChanges", changes))
     if made.outcome != "created":
         raise InvalidJourney("key", f"key: the workspace has a journey with the key {key} already.")

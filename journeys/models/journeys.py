@@ -72,6 +72,13 @@ class Journey(models.Model):
     payload_schema = models.JSONField(
         null=True, blank=True, help_text="What its payloads must be (steps/payloads.py); unset: anything."
     )
+    managed_by = models.CharField(  # noqa: DJ001 (absent is not "")
+        max_length=200,
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Where it comes from, such as git:acme/journeys; staff are asked before they save over it.",
+    )
     # What is done about it as a whole: journeys/steering. While it is held nobody steps; after a resumption, those who
     # became due meanwhile are released, so many per minute if that was asked for.
     held_at = models.DateTimeField(null=True, editable=False)

@@ -80,7 +80,7 @@ def read_segments(part: Part) -> list[SeedSegment]:
 def read_segment(item: Part, read: Reading, *, without: Collection[str] = ()) -> SeedSegment:
     """One segment, `without` the fields that may not stand here."""
     readers = {name: reader for name, reader in _READERS.items() if name not in without}
-    described = read_item(item, readers, read)
+    described = read_item(item, readers, read, spellings={"managed_by": "managedBy"})
     changes = dict(described.changes)
     return SeedSegment(
         place=f"{item.place}.key" if item.place else "key",
@@ -109,6 +109,7 @@ def _conditions(part: Part, *, stored: bool) -> object:
 _READERS: Mapping[str, Callable[[Part], Any]] = {
     "name": lambda part: text_for(part, Segment, "name"),
     "conditions": lambda part: _conditions(part, stored=True),
+    "managed_by": lambda part: None if part.is_null else text_for(part, Segment, "managed_by"),
     "members": _members,
 }
 
@@ -146,7 +147,7 @@ def seed_segments(
             row.updated_at = now
         for column, value in segment.changes.items():
             setattr(row, column, value)
-    store(rows, fields=["name", "conditions", "updated_at"], before=before, named="key")
+    store(rows, fields=["name", "conditions", "managed_by", "updated_at"], before=before, named="key")
     ids = {row.key: row.id for row in rows}
     _seed_members(workspace, {ids[one.key]: one.members for one in segments if one.members is not None}, customers)
     return SeededSegments(

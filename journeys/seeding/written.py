@@ -36,7 +36,12 @@ def _written_journey(journey: Journey, revision: JourneyRevision | None) -> Item
 
 def written_segment(segment: Segment) -> Item:
     """The segment without its members: they are no part of the definition."""
-    return {"key": segment.key, "name": segment.name, "conditions": segment.conditions}
+    return {
+        "key": segment.key,
+        "name": segment.name,
+        "conditions": segment.conditions,
+        "managedBy": segment.managed_by,
+    }
 
 
 def written_connection(connection: Connection) -> Item:

@@ -113,11 +113,22 @@ def test_a_wrong_draft_is_not_published(staff: Client, journey: Journey) -> None
 def test_a_draft_whose_journey_moved_on_is_published_only_knowingly(staff: Client, journey: Journey) -> None:
     keep(staff, journey, TWO)
     save_journey(workspace=journey.workspace, key=journey.key, now=timezone.now(), steps=[TELL])
-    assert given(staff, journey)["movedOn"].endswith("the journey has revision 2 by now.")
+    assert "the journey has revision 2 by now." in given(staff, journey)["objection"]
     staff.post(at(journey, "publish/"), {"version": 1})
     assert JourneyRevision.objects.count() == 2
     staff.post(at(journey, "publish/"), {"version": 1, "knowingly": "yes"})
     assert JourneyRevision.objects.get(number=3).steps == [TWO]
+
+
+def test_a_draft_of_what_a_repository_manages_is_published_only_knowingly(staff: Client, journey: Journey) -> None:
+    Journey.objects.update(managed_by="git:shop")
+    keep(staff, journey, TWO)
+    assert "managed by git:shop" in staff.get(at(journey, "publish/")).content.decode()
+    staff.post(at(journey, "publish/"), {"version": 1})
+    assert JourneyRevision.objects.count() == 1
+    staff.post(at(journey, "publish/"), {"version": 1, "knowingly": "yes"})
+    journey.refresh_from_db()
+    assert (journey.revision, journey.managed_by) == (2, "git:shop")
 
 
 def test_secrets_are_masked_encrypted_and_kept(staff: Client, journey: Journey) -> None:

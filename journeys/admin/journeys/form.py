@@ -2,9 +2,8 @@
 
 from typing import Any, cast
 
-from django import forms
-
 from engage.admin.parts.json_field import JsonField
+from engage.admin.parts.managed import SAVE_OVER, ManagedForm
 from engage.json.compact import same_json
 from journeys.admin.content_rights import shown_of
 from journeys.design.authoring import InvalidJourney, JourneyChanges, refusals_of
@@ -31,7 +30,7 @@ _STAND_INS = {"key": "unnamed", "name": "unnamed", "steps": []}
 _OF_EVENTS = ("event_name", "event_where")
 
 
-class JourneyForm(forms.ModelForm[Journey]):
+class JourneyForm(ManagedForm):
     """Checks the rules that apply whenever a journey is saved; a refusal is shown at its field and names the place."""
 
     entry_conditions = JsonField(
@@ -103,6 +102,7 @@ class JourneyForm(forms.ModelForm[Journey]):
         if "trigger_type" in self.errors:
             return
         values = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
+        values.pop(SAVE_OVER, None)
         content = {name: values.pop(name, None) for name in _REVISION_FIELDS}
         content["steps"] = steps_as_stored(content["steps"], self.stored_steps)
         changed = None if self._is_new else [name for name in self.changed_data if not self._is_same(name)]

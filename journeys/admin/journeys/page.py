@@ -16,6 +16,7 @@ from unfold.decorators import display
 from engage.admin.parts.columns import badge
 from engage.admin.parts.edits import TakenMeanwhile
 from engage.admin.parts.filters import BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
+from engage.admin.parts.managed import SAVE_OVER, asks
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.audit.acting import by_staff
 from journeys.admin.content_rights import (
@@ -82,6 +83,7 @@ class JourneyAdmin(SendPages):
             },
         ),
         ("Steps and exits", {"fields": ("steps", "exit_on", "guards")}),
+        (None, {"fields": ("managed_by", SAVE_OVER)}),
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"), "archived_at")}),
     )
     written_once = ("workspace", "key")
@@ -104,7 +106,12 @@ class JourneyAdmin(SendPages):
         return badge(journey.state, JOURNEY_STATE[journey.state])
 
     def shown_as(self, name: str, request: HttpRequest) -> Any:
+        if name == SAVE_OVER:
+            return None
         return _content(name, request) or super().shown_as(name, request)
+
+    def _has_input(self, name: str, obj: Any, request: HttpRequest) -> bool:
+        return asks(name, obj) and super()._has_input(name, obj, request)
 
     def may_write(self, name: str, request: HttpRequest) -> bool:
         return name not in READ_CUSTOMERS or may_write_content(request)

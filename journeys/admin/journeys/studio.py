@@ -21,7 +21,7 @@ from engage.plurals import counted
 from journeys.admin.content_rights import sees_queries
 from journeys.admin.journeys.suggestions import suggestions
 from journeys.design.authoring import InvalidJourney, refusals_of
-from journeys.design.drafts import Content, current_content, differences, draft_of, with_secrets_of
+from journeys.design.drafts import Content, current_content, differences, draft_of, objection_to, with_secrets_of
 from journeys.design.starters import STARTERS
 from journeys.design.warnings import warnings_of
 from journeys.models import Journey, JourneyDraft
@@ -70,15 +70,13 @@ def _url(name: str, journey: Journey) -> str:
 
 
 def told_of(draft: JourneyDraft | None, journey: Journey) -> dict[str, Any]:
-    """Which draft there is, who wrote it, and whether the journey has moved on since."""
+    """Which draft there is, who wrote it, and what there is against publishing it."""
     if draft is None:
-        return {"version": 0, "draft": "", "movedOn": ""}
-    began, number = draft.revision, journey.revision
-    moved_on = f"The draft began from revision {began}; the journey has revision {number} by now."
+        return {"version": 0, "draft": "", "objection": ""}
     return {
         "version": draft.version,
         "draft": f"Draft of {draft.written_by}, {draft.updated_at:%Y-%m-%d %H:%M} UTC.",
-        "movedOn": moved_on if began != number else "",
+        "objection": objection_to(draft, journey),
     }
 
 

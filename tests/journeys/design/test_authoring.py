@@ -68,6 +68,7 @@ def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme:
         "event_from_bridge": True,
         "guards": None,
         "payload_schema": None,
+        "managed_by": None,
         "held_by": "",
         "held_because": "",
         "per_minute": None,

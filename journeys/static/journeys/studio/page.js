@@ -254,6 +254,6 @@ addEventListener("keydown", (event) => {
   else acts.undo();
 });
 status.textContent = given.draft || "As published.";
-if (given.movedOn) draft.movedOn(given.movedOn);
+if (given.objection) draft.objects(given.objection);
 studio.chosen = whyNot(history.now) ? null : studio.steps[0]?.id ?? null;
 update({});

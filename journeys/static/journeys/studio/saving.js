@@ -36,7 +36,7 @@ export function keeping({ urls, version, mayEdit }, page) {
       known = said.version;
       if (text === null) page.heard(said);
       page.says(said.draft ? `Kept. ${said.draft}` : "As published.");
-      if (said.movedOn) page.says(said.movedOn);
+      if (said.objection) page.says(said.objection);
       return;
     }
     page.says(said.message);
@@ -59,7 +59,7 @@ export function keeping({ urls, version, mayEdit }, page) {
       clearTimeout(timer);
       timer = setTimeout(() => { timer = null; send(); }, PAUSE);
     },
-    movedOn: (words) => page.asks(`${words} Publishing it takes back what came since.`, ["I see", () => {}]),
+    objects: (words) => page.asks(words, ["I see", () => {}]),
     /** Whether all is kept. */
     async flushed() {
       for (let turn = 0; turn < 100 && (text !== null || underWay); turn += 1) {
