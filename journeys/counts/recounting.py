@@ -43,18 +43,21 @@ told AS (
 """  # noqa: S608
 
 _COLUMNS = "workspace_id, journey_id, revision_id, hour, kind, name, outcome"
-_COUNTED = """
-    SELECT workspace_id, journey_id, revision_id, begin AS hour, kind, name, outcome, number
+# For each key and hour, the sum of `number` is what the history has more than was counted.
+HISTORY_AND_COUNTS = f"""
+    SELECT {_COLUMNS}, 1 AS number FROM told
+    UNION ALL
+    SELECT workspace_id, journey_id, revision_id, begin, kind, name, outcome, -number
     FROM journeys_count WHERE grain = 'hour'
     UNION ALL
-    SELECT {columns}, number FROM journeys_countdelta
-"""
+    SELECT {_COLUMNS}, -number FROM journeys_countdelta
+"""  # noqa: S608
 _ALONE = Statement("SELECT pg_advisory_xact_lock(hashtextextended('engage: count history', 0))")
 _COUNT_WHAT_IS_MISSING = Statement(
     """
 WITH {history}, missing AS (
     SELECT {columns}, sum(number) AS number
-    FROM (SELECT *, 1 AS number FROM told UNION ALL SELECT {columns}, -number FROM ({counted}) AS counted) AS both_of
+    FROM ({history_and_counts}) AS both_of
     GROUP BY {columns} HAVING sum(number) > 0
 ), written AS (
     INSERT INTO journeys_countdelta ({columns}, number)
@@ -63,7 +66,7 @@ WITH {history}, missing AS (
 SELECT coalesce(sum(number), 0) FROM missing
 """,
     history=HISTORY,
-    counted=_COUNTED,
+    history_and_counts=HISTORY_AND_COUNTS,
     columns=_COLUMNS,
 )
 

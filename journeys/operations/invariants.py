@@ -6,7 +6,7 @@ The sentences say what does not hold. `ask` executes a statement of ours, wherev
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from journeys.counts.recounting import HISTORY
+from journeys.counts.recounting import HISTORY, HISTORY_AND_COUNTS
 
 Ask = Callable[[str], Iterable[Sequence[Any]]]
 
@@ -48,13 +48,7 @@ SELECT count(*) FROM journeys_webhookdelivery delivery WHERE state = 'waiting' A
 _UNCOUNTED = f"""
 WITH {HISTORY}
 SELECT count(*) FROM (
-    SELECT FROM (
-        SELECT journey_id, revision_id, kind, name, outcome, hour, 1 AS number FROM told
-        UNION ALL
-        SELECT journey_id, revision_id, kind, name, outcome, begin, -number FROM journeys_count WHERE grain = 'hour'
-        UNION ALL
-        SELECT journey_id, revision_id, kind, name, outcome, hour, -number FROM journeys_countdelta
-    ) AS both_of
+    SELECT FROM ({HISTORY_AND_COUNTS}) AS both_of
     GROUP BY journey_id, revision_id, kind, name, outcome, hour HAVING sum(number) > 0
 ) AS uncounted
 """  # noqa: S608

@@ -9,9 +9,10 @@ from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Playwright
 
 from engage.admin.parts.columns import page_url
+from tests.browsers.conftest import launched
 
 _SERIOUS = {"serious", "critical"}
 _TELL_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
@@ -69,3 +70,12 @@ def superuser_at(browser: Browser, address: str, **context: Any) -> Iterator[Sta
     member.logs_in(User.objects.create_superuser("root"))
     yield member
     opened.close()
+
+
+@contextmanager
+def superuser_in_chromium(playwright: Playwright, address: str, **context: Any) -> Iterator[Staff]:
+    """The same, in a browser that is started for them."""
+    browser = launched(playwright, "chromium")
+    with superuser_at(browser, address, **context) as member:
+        yield member
+    browser.close()

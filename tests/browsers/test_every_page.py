@@ -17,9 +17,8 @@ from pytest_django.live_server_helper import LiveServer
 from engage.models import ApiKey, Membership, Phone, Workspace
 from tests.admin.staff import member
 from tests.browsers.admin_pages import pages
-from tests.browsers.conftest import launched
 from tests.browsers.furnished import furnish
-from tests.browsers.staff import Staff, superuser_at
+from tests.browsers.staff import Staff, superuser_in_chromium
 from tests.support.clients import ServerClient
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
@@ -37,11 +36,9 @@ def theme(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def staff(playwright: Playwright, live_server: LiveServer, theme: str) -> Iterator[Staff]:
     """In Karachi, five hours ahead of UTC."""
-    browser = launched(playwright, "chromium")
     where = {"color_scheme": theme, "timezone_id": "Asia/Karachi", "locale": "en-US"}
-    with superuser_at(browser, live_server.url, **where) as member:
+    with superuser_in_chromium(playwright, live_server.url, **where) as member:
         yield member
-    browser.close()
 
 
 def test_every_page_is_sound(

@@ -9,8 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from engage.models import Workspace
 from journeys.models import Journey, SteeringAct
-from tests.browsers.conftest import launched
-from tests.browsers.staff import Staff, superuser_at
+from tests.browsers.staff import Staff, superuser_in_chromium
 from tests.journeys.walking.stories import walked
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory
@@ -27,10 +26,8 @@ _FOCUS = """() => {
 
 @pytest.fixture
 def staff(playwright: Playwright, live_server: LiveServer) -> Iterator[Staff]:
-    browser = launched(playwright, "chromium")
-    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
+    with superuser_in_chromium(playwright, live_server.url, viewport={"width": 1440, "height": 900}) as member:
         yield member
-    browser.close()
 
 
 @pytest.fixture

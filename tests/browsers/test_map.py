@@ -11,8 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
-from tests.browsers.conftest import launched
-from tests.browsers.staff import Staff, superuser_at
+from tests.browsers.staff import Staff, superuser_in_chromium
 from tests.journeys.walking.stories import walked
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
@@ -31,11 +30,9 @@ LOOP: list[dict[str, Any]] = [
 
 @pytest.fixture(params=["light", "dark"])
 def staff(playwright: Playwright, live_server: LiveServer, request: pytest.FixtureRequest) -> Iterator[Staff]:
-    browser = launched(playwright, "chromium")
-    viewport = {"width": 1440, "height": 900}
-    with superuser_at(browser, live_server.url, viewport=viewport, color_scheme=request.param) as member:
+    how = {"viewport": {"width": 1440, "height": 900}, "color_scheme": request.param}
+    with superuser_in_chromium(playwright, live_server.url, **how) as member:
         yield member
-    browser.close()
 
 
 def steps_in(page: Page, within: str) -> set[str]:

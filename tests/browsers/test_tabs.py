@@ -8,18 +8,15 @@ from pytest_django.live_server_helper import LiveServer
 
 from engage.admin.parts.columns import page_url
 from journeys.models import Journey
-from tests.browsers.conftest import launched
-from tests.browsers.staff import Staff, superuser_at
+from tests.browsers.staff import Staff, superuser_in_chromium
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 
 
 @pytest.fixture
 def staff(playwright: Playwright, live_server: LiveServer) -> Iterator[Staff]:
-    browser = launched(playwright, "chromium")
-    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
+    with superuser_in_chromium(playwright, live_server.url, viewport={"width": 1440, "height": 900}) as member:
         yield member
-    browser.close()
 
 
 def test_one_part_of_a_journey_is_shown_at_a_time(staff: Staff, journey: Journey) -> None:

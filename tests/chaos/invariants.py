@@ -6,7 +6,7 @@ Each check gives the sentences that are not true; none of them looks at one call
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from journeys.counts.recounting import HISTORY
+from journeys.counts.recounting import HISTORY, HISTORY_AND_COUNTS
 from journeys.operations.invariants import links_to_other_workspaces, twice_inside
 from tests.chaos.early import nobody_walks_on_after_leaving, nothing_is_missed_while_work_waits
 from tests.chaos.load import LOST, REFUSED, Sending
@@ -187,13 +187,7 @@ def entries_are_those_of_the_model(service: Service) -> Iterator[str]:
 
 _COUNTED_OTHERWISE = f"""
 WITH {HISTORY}
-SELECT journey_id, kind, name, outcome, hour, sum(number) FROM (
-    SELECT journey_id, revision_id, kind, name, outcome, hour, 1 AS number FROM told
-    UNION ALL
-    SELECT journey_id, revision_id, kind, name, outcome, begin, -number FROM journeys_count WHERE grain = 'hour'
-    UNION ALL
-    SELECT journey_id, revision_id, kind, name, outcome, hour, -number FROM journeys_countdelta
-) AS both_of
+SELECT journey_id, kind, name, outcome, hour, sum(number) FROM ({HISTORY_AND_COUNTS}) AS both_of
 WHERE kind <> 'event'
 GROUP BY journey_id, revision_id, kind, name, outcome, hour HAVING sum(number) <> 0
 """

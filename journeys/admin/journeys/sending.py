@@ -221,8 +221,7 @@ class SendPages(JourneyPages):
             trial = tried_send(journey, form)
         except Refusal as refusal:
             form.add_error(None, refusal.message)
-        shown = {"form": form, "trial": trial, "original": journey, "page": page_url(journey), "media": self.media}
-        return self.page(request, "journeys/admin/send.html", title="Send", **shown)
+        return self.page_beside(journey, request, "journeys/admin/send.html", title="Send", form=form, trial=trial)
 
     def _sent(self, request: HttpRequest, journey: Journey, form: SendForm, once: str) -> HttpResponse:
         """A form that is sent twice, or twice at the same moment, sends once: the session is locked."""

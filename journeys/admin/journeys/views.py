@@ -1,5 +1,7 @@
 """Pages about a journey beside its own: what is wrong with a draft, and trying it."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
@@ -17,6 +19,7 @@ from journeys.admin.journeys.preview import previewed
 from journeys.admin.journeys.studio import checked, publishing, sent_content, sent_version, studio_of, told_of
 from journeys.admin.journeys.trying import TryForm, may_send, may_try, sent, tried
 from journeys.design.drafts import discard_draft, draft_of, keep_draft, publish_draft
+from journeys.models import Journey
 
 
 class JourneyPages(RecordAdmin):
@@ -35,6 +38,13 @@ class JourneyPages(RecordAdmin):
             *super().get_urls(),
         ]
 
+    def page_beside(
+        self, journey: Journey, request: HttpRequest, template: str, *, title: str, **shown: Any
+    ) -> HttpResponse:
+        """A page about the journey, which leads back to its own."""
+        about = {"media": self.media, "original": journey, "page": page_url(journey)}
+        return self.page(request, template, title=title, **about, **shown)
+
     def draft(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
         """Tells what is wrong with the form as it is sent, and how it would be drawn; saves nothing."""
         may_edit = self.has_change_permission(request) if object_id else self.has_add_permission(request)
@@ -51,13 +61,11 @@ class JourneyPages(RecordAdmin):
         """The page on which the journey is edited step by step; disabled for who may only look."""
         journey = self.found(request, object_id, may=True)
         may_edit = self._may_edit(request)
-        return self.page(
+        return self.page_beside(
+            journey,
             request,
             "journeys/admin/studio.html",
             title="Steps",
-            media=self.media,
-            original=journey,
-            page=page_url(journey),
             may_edit=may_edit,
             studio=studio_of(journey, request=request, may_edit=may_edit, now=timezone.now()),
         )
@@ -105,13 +113,11 @@ class JourneyPages(RecordAdmin):
         if draft is None:
             self.message_user(request, "There is nothing to publish.", messages.WARNING)
             return HttpResponseRedirect(reverse("admin:journeys_journey_steps", args=[quote(journey.pk)]))
-        return self.page(
+        return self.page_beside(
+            journey,
             request,
             "journeys/admin/publish.html",
             title="Publish",
-            media=self.media,
-            original=journey,
-            page=page_url(journey),
             **publishing(journey, draft, request=request),
         )
 
@@ -142,13 +148,11 @@ class JourneyPages(RecordAdmin):
             trial = tried(journey, form, request=request, now=timezone.now()) if form.is_valid() else None
         except Refusal as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
-        return self.page(
+        return self.page_beside(
+            journey,
             request,
             "journeys/admin/try.html",
             title="Try it",
-            media=self.media,
-            original=journey,
-            page=page_url(journey),
             form=form,
             trial=trial,
             may_send=may_send(journey, request),
