@@ -59,6 +59,8 @@ RULES: Sequence[Rule] = (
          wrong="A receiver has failed for {value:.0f} s.", fine="No receiver fails for long."),
     Rule(alert="EngageJourneyHeldByGuard", metric="engage_journeys_held", labels={"by": "guard"}, when="> 0", holds=0,
          wrong="Journeys that their guards hold: {value:.0f}.", fine="No guard holds a journey."),
+    Rule(alert="EngageSubscriptionPaused", metric="engage_subscriptions_paused", when="> 0", holds=0,
+         wrong="Subscriptions to which nothing is pushed: {value:.0f}.", fine="No subscription is paused."),
     Rule(alert="EngageOldTransaction", metric="engage_oldest_transaction_seconds", when="> 300", holds=300,
          wrong="A transaction has been open for {value:.0f} s.", fine="No transaction stays open."),
 )  # fmt: skip

@@ -1,7 +1,6 @@
 """What is wrong in single workspaces at this moment: the causes of the alerts that their people are told of.
 
-A statement per rule, whatever the number of workspaces. A further rule (such as of subscriptions that are paused) is
-one more function in CAUSES.
+A statement per rule, whatever the number of workspaces. A further rule is one more function in CAUSES.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +28,11 @@ _HELD = Statement("""
 SELECT workspace_id, id, name, held_because FROM journeys_journey
 WHERE (held_at IS NOT NULL OR resumed_at IS NOT NULL) AND held_at IS NOT NULL AND held_by = {guard}
   AND workspace_id = ANY({workspace_ids}::text[])
+""")
+
+_PAUSED = Statement("""
+SELECT workspace_id, id, key, last_failure FROM journeys_subscription
+WHERE paused_at IS NOT NULL AND workspace_id = ANY({workspace_ids}::text[])
 """)
 
 _LEFT_ALONE = Statement("""
@@ -92,6 +96,12 @@ def _held(workspace_ids: Wanted) -> Iterator[Cause]:
         yield Cause(workspace_id=workspace_id, rule="EngageJourneyHeldByGuard", about=journey_id, says=says)
 
 
+def _paused(workspace_ids: Wanted) -> Iterator[Cause]:
+    for workspace_id, subscription_id, key, because in _PAUSED.rows(workspace_ids=list(workspace_ids)):
+        says = f"Nothing is pushed to the subscription {key} until it is resumed. {because}".strip()
+        yield Cause(workspace_id=workspace_id, rule="EngageSubscriptionPaused", about=subscription_id, says=says)
+
+
 def _left_alone(workspace_ids: Wanted) -> Iterator[Cause]:
     rows = _LEFT_ALONE.rows(seconds=LEFT_ALONE_SECONDS, workspace_ids=list(workspace_ids))
     for workspace_id, host, since in rows:
@@ -115,7 +125,7 @@ def _late(workspace_ids: Wanted) -> Iterator[Cause]:
             yield Cause(workspace_id=workspace_id, rule=rule, about=work, says=says)
 
 
-CAUSES: Sequence[Callable[[Wanted], Iterator[Cause]]] = (_held, _left_alone, _failing, _late)
+CAUSES: Sequence[Callable[[Wanted], Iterator[Cause]]] = (_held, _paused, _left_alone, _failing, _late)
 
 
 def causes_in(workspace_ids: Wanted) -> list[Cause]:

@@ -18,7 +18,7 @@ from config import tasks
 from config.monitoring import presence, telling
 from engage import alerts
 from engage.models import Alert, Workspace
-from journeys.models import Chunk, Enrollment, Journey, WebhookAttempt, WebhookHost
+from journeys.models import Chunk, Enrollment, Journey, Subscription, WebhookAttempt, WebhookHost
 from journeys.seeding.export import exported
 from journeys.seeding.reading import InvalidSeed
 from journeys.seeding.seed import read_seed, seed_workspace
@@ -111,9 +111,20 @@ def a_webhook_waits(workspace: Workspace, _: ServerClient) -> None:
     type(delivery).objects.update(due_at=timezone.now() - LONG_AGO)
 
 
+def a_subscription_is_paused(workspace: Workspace, _: ServerClient) -> None:
+    Subscription.objects.create(
+        workspace=workspace, key="crm", url="https://crm.example", paused_at=timezone.now(), last_failure="It said 500."
+    )
+
+
 @pytest.mark.parametrize(
     ("rule", "set_up", "says"),
     [
+        (
+            "EngageSubscriptionPaused",
+            a_subscription_is_paused,
+            "to the subscription crm until it is resumed. It said 500.",
+        ),
         ("EngageHostLeftAlone", a_host_fails, "Webhooks to shop.example:443 have failed since"),
         ("EngageWebhooksFail", attempts_fail, "6 of 24 attempts at webhooks failed within 15 minutes."),
         ("EngageDecisionsLate", a_job_waits, "Single triggers are decided late."),
