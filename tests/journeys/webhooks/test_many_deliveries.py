@@ -252,7 +252,7 @@ def test_a_customer_whom_somebody_holds_delays_no_other(
         with transaction.atomic():
             Customer.objects.select_for_update().get(id=held.enrollment.customer_id)
             locked.set()
-            over.wait(5)
+            over.wait(60)
         connections.close_all()
 
     holder = Thread(target=hold)
@@ -261,7 +261,10 @@ def test_a_customer_whom_somebody_holds_delays_no_other(
     sending = send_due(
         threads=16, client=Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS, limits=SHORT), seconds=5
     )
-    assert next(sending).attempts == 4
+    written = 0
+    while written < len(others):  # on a busy machine their results are written in more than one go
+        written += next(sending).attempts
+    assert written == len(others)
     assert set(WebhookDelivery.objects.filter(state="delivered")) == set(others)
     over.set()
     holder.join()
