@@ -6,9 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from engage.calls.queries import DryRun
 from engage.database.object_ids import ObjectId
+from engage.json.fields import LEFT_OUT
 from engage.json.keywords import Keywords
 from journeys.design.warnings import DefinitionWarning
 from journeys.models import LARGEST_BATCH
+from journeys.steering.moving import Moving
 
 _TEXT = Keywords(type="string")
 _FLAG = Keywords(type="boolean")
@@ -108,6 +110,15 @@ class SubscriptionBody:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JourneyQuery(DryRun):
+    """Whether it is a dry run, and whether those inside are moved."""
+
+    move_inside: Annotated[
+        bool, "`true` to let those inside go on in the current revision, if their step is there."
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConnectionQuery(DryRun):
     """Whether it is a dry run, and whether journeys may be broken."""
 
@@ -138,6 +149,9 @@ class PutDefinitionRecord:
     outcome: Literal["created", "changed", "unchanged"]
     changed: Annotated[Sequence[str], "The names of the fields that differ from what was stored."]
     inside: Annotated[int | None, "Of a journey that was there: how many are inside, who go on with their revision."]
+    moving: Annotated[
+        Moving | None, "With `moveInside`: who of those in older revisions go on in the current one.", LEFT_OUT
+    ] = None
     dry_run: Annotated[bool, "Whether this is only what the call would do."] = False
     definition: Annotated[
         Mapping[str, Any], "The item as a seed file has it, with all its fields; a secret is shown as `***`."

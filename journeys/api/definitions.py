@@ -24,6 +24,7 @@ from journeys.api.definition_bodies import (
     DefinitionDeleted,
     DefinitionRecord,
     JourneyBody,
+    JourneyQuery,
     PutDefinitionRecord,
     SegmentBody,
     SubscriptionBody,
@@ -43,6 +44,7 @@ from journeys.seeding.definitions import (
     get_definition,
     put_definition,
 )
+from journeys.steering.moving import GONE, UNDER_WAY, Moving
 
 _SEGMENT_ID = replace(SEGMENT_ID, missing=lambda _: SegmentNotFound())
 _CONNECTION_ID = PathId(
@@ -125,12 +127,21 @@ def record_of(id_: str, item: Mapping[str, Any]) -> Answered[DefinitionRecord]:
     return Answered(data=record, headers={"ETag": _ETAG})
 
 
-def _put_examples(id_: str, item: Mapping[str, Any], *, changed: Sequence[str], inside: int | None) -> dict[str, Any]:
+def _put_examples(
+    id_: str,
+    item: Mapping[str, Any],
+    *,
+    changed: Sequence[str],
+    inside: int | None,
+    moving: Moving | None = None,
+) -> dict[str, Any]:
     data = PutDefinitionRecord(
         id=id_, key=item["key"], outcome="changed", changed=changed, inside=inside, definition=item, warnings=[]
     )
     made = replace(data, outcome="created", changed=[*item], inside=None)
+    moved = replace(data, moving=moving)
     return {
+        **({"Those inside are moved": Answered(data=moved, says=_CHANGED, headers={"ETag": _ETAG})} if moving else {}),
         "Changed": Answered(data=data, says=_CHANGED, headers={"ETag": _ETAG}),
         "Created": Answered(data=made, says=_CREATED, status=HTTPStatus.CREATED, headers={"ETag": _ETAG}),
         "A dry run": Answered(data=replace(data, dry_run=True), says=DRY_RUN_MESSAGE),
@@ -165,7 +176,7 @@ def _read(kind: kinds.Kind, asked: Asked[None, None], named: str) -> Answered[De
 
 
 def _write(
-    kind: kinds.Kind, asked: Asked[Any, Any], named: str, *, confirmed: bool = False
+    kind: kinds.Kind, asked: Asked[Any, Any], named: str, *, confirmed: bool = False, moved_by: str | None = None
 ) -> Answered[PutDefinitionRecord]:
     """The body is read as it was sent: its mistakes are told with those of the definition, all at once."""
     dry_run = asked.query.dry_run
@@ -181,12 +192,18 @@ def _write(
         confirmed=confirmed,
         dry_run=dry_run,
         now=timezone.now(),
+        moved_by=moved_by,
     )
     told = _told(done.definition)
     if dry_run and done.outcome == "created":
         told["id"] = None
     record = PutDefinitionRecord(
-        **told, outcome=done.outcome, changed=done.changed, inside=done.inside, dry_run=dry_run
+        **told,
+        outcome=done.outcome,
+        changed=done.changed,
+        inside=done.inside,
+        moving=done.moving,
+        dry_run=dry_run,
     )
     if dry_run:
         return Answered(data=record)
@@ -227,19 +244,31 @@ _of_journeys: dict[str, Any] = {
 @_put(
     **_of_journeys,
     requests={"A wait": {"name": "Welcome", "steps": [_WAIT]}},
-    examples=_put_examples(JOURNEY_ID.example, _JOURNEY, changed=["steps"], inside=310),
+    examples=_put_examples(
+        JOURNEY_ID.example,
+        _JOURNEY,
+        changed=["steps"],
+        inside=310,
+        moving=Moving(revision=8, moves=302, stays={UNDER_WAY: 6, GONE: 2}),
+    ),
     refuses=[*_REFUSED, _INVALID, _UNKNOWN_SECRET, *_UNSEEN],
 )
-def put_journey(asked: Asked[JourneyBody, DryRun], journey_id: str) -> Answered[PutDefinitionRecord]:
+def put_journey(asked: Asked[JourneyBody, JourneyQuery], journey_id: str) -> Answered[PutDefinitionRecord]:
     """Create or replace a journey
 
     The body is the journey's item of a seed file, whole: what is left out gets its default. All mistakes are told at
     once, each with its place, before If-Match is looked at. Other steps or exit rules are a new revision, with which
     customers enter from then on. Whether the journey is closed, held or aborted is no part of it, and stays.
 
+    Those inside go on with the revision they entered with. With `moveInside=true` they go on in this one, if their step
+    is still there with the same type: a wait keeps its time and its event, and kept answers stay. They are moved within
+    seconds after the call, many one after the other; `moving` says how many, and how many stay where they are and why.
+    Asked again, it moves whoever can be moved by then; a body that changes nothing is enough for that.
+
     A header `***` of a step keeps the secret that is stored for the step with the same id.
     """
-    return _write(kinds.JOURNEYS, asked, journey_id)
+    moved_by = asked.actor if asked.query.move_inside else None
+    return _write(kinds.JOURNEYS, asked, journey_id, moved_by=moved_by)
 
 
 @_get(**_of_journeys, examples={"Found": record_of(JOURNEY_ID.example, _JOURNEY)})

@@ -12,7 +12,7 @@ from engage.calls.queries import CURSOR, LIMIT
 from engage.database.object_ids import ObjectId
 from engage.errors import MissingParameter
 from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
-from engage.json.fields import Parsed, Text, Whole, filled
+from engage.json.fields import LEFT_OUT, Parsed, Text, Whole, filled
 from engage.json.keywords import Keywords
 from engage.scopes import Scope
 from journeys.api.path_ids import ADAS_JOB, JOURNEY_ID, TRIGGER_ID
@@ -206,6 +206,23 @@ class Entered:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Moved:
+    """A move, by which an enrollment went on in a later revision of its journey."""
+
+    schema_name: ClassVar = "EnrollmentMove"
+
+    at: datetime
+    from_revision: Annotated[int, "The number of the revision before.", Keywords(minimum=1)]
+    to_revision: Annotated[int, "The number of the revision in which it went on.", Keywords(minimum=1)]
+    steps_begun: Annotated[int, "The number of steps that it had begun by then; the last one may have been waiting."]
+
+    @classmethod
+    def of(cls, move: Mapping[str, Any]) -> "Moved":
+        at, number = datetime.fromisoformat(move["at"]), move["stepsBegun"]
+        return cls(at=at, from_revision=move["from"], to_revision=move["to"], steps_begun=number)
+
+
+@dataclass(frozen=True, kw_only=True)
 class EnrollmentHistory(Entered):
     """One customer's path through one journey, with a page of its steps."""
 
@@ -213,6 +230,9 @@ class EnrollmentHistory(Entered):
 
     steps: Annotated[Sequence[EnrollmentStep], "A page of the steps, in order."]
     steps_begun: Annotated[int, "The number of steps in the whole history."]
+    moves: Annotated[
+        Sequence[Moved] | None, "The moves by which it came to its revision, in order; left out without any.", LEFT_OUT
+    ]
     next_cursor: Annotated[str | None, NEXT_CURSOR]
 
 
@@ -286,6 +306,7 @@ _HISTORY = filled(
     replace(_EXITED, state="active", goes_on_at=_at(19, 13, 2), exit_reason=None, ended_at=None),
     steps=[_NOTED, _SENDING],
     steps_begun=2,
+    moves=[Moved(at=_at(19, 8, 0, 400), from_revision=2, to_revision=3, steps_begun=1)],
     next_cursor=None,
 )
 
@@ -321,6 +342,7 @@ def get_enrollment(asked: Asked[None, HistoryQuery], enrollment_id: str) -> Enro
         history.state,
         steps=[EnrollmentStep.of(step, waits) for step in history.steps],
         steps_begun=history.state.enrollment.steps_begun,
+        moves=[Moved.of(move) for move in history.state.enrollment.moves or ()] or None,
         next_cursor=None if history.last is None else written_cursor([history.last]),
     )
 

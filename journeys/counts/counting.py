@@ -73,6 +73,36 @@ COUNT_EXITS = f"""
     GROUP BY inside.workspace_id, inside.journey_id, inside.revision_id, way.kind, way.name, way.outcome
 """  # noqa: S608
 
+# An enrollment counts, with all of its history, for the revision that it is in. So what was counted of those in a
+# relation `moved` is taken from the revision that each `was` in, and given to the one that it has now, hour by hour.
+# A part of the statement that moves them.
+COUNT_MOVES = f"""
+    INSERT INTO journeys_countdelta (workspace_id, journey_id, revision_id, hour, kind, name, outcome, number)
+    SELECT moved.workspace_id, moved.journey_id, side.revision_id, told.hour, told.kind, told.name, told.outcome,
+           sum(side.number)
+    FROM moved
+    CROSS JOIN LATERAL (
+        SELECT date_trunc('hour', job.decided_at, 'UTC') AS hour, 'entry' AS kind, job.result AS name, '' AS outcome
+        FROM (SELECT * FROM journeys_enrollmentjob known WHERE known.id = moved.job_id LIMIT 1) AS job
+        UNION ALL
+        SELECT way.hour, way.kind, way.name, way.outcome
+        FROM (
+            SELECT ordinal, step_id, state, began_at, ended_at, lag(step_id) OVER runs AS last_step,
+                   lag(ordinal) OVER runs AS last_ordinal
+            FROM journeys_steprun known WHERE known.enrollment_id = moved.id WINDOW runs AS (ORDER BY ordinal)
+        ) AS run
+        CROSS JOIN LATERAL (
+            VALUES ('edge', CASE WHEN run.ordinal = 0 THEN '{ENTRY}' WHEN run.last_ordinal = run.ordinal - 1
+                            THEN run.last_step END, run.step_id, date_trunc('hour', run.began_at, 'UTC')),
+                   ('end', CASE WHEN run.state <> 'waiting' THEN run.step_id END, run.state,
+                    date_trunc('hour', run.ended_at, 'UTC'))
+        ) AS way (kind, name, outcome, hour)
+        WHERE way.name IS NOT NULL
+    ) AS told
+    CROSS JOIN LATERAL (VALUES (moved.was, -1), (moved.revision_id, 1)) AS side (revision_id, number)
+    GROUP BY moved.workspace_id, moved.journey_id, side.revision_id, told.hour, told.kind, told.name, told.outcome
+"""  # noqa: S608
+
 _MOST_FOLDED = 20_000
 _ALONE = Statement("SELECT pg_try_advisory_xact_lock(hashtextextended('engage: fold counts', 0))")
 # In one order of keys, like whatever else may lock several of them.

@@ -27,7 +27,8 @@ class LatelyDone:
     busiest: Mapping[str, Hours]
 
 
-# The counts know steps by name; which of them are webhooks, the revisions know.
+# The counts know steps by name; which of them are webhooks, the revisions know: its own, or for the history of who has
+# moved into one without the step, another one.
 _LATELY = Statement("""
 WITH counted AS MATERIALIZED (
     SELECT journey_id, begin, revision_id, kind, name, outcome, number FROM journeys_count
@@ -38,17 +39,18 @@ WITH counted AS MATERIALIZED (
     FROM (SELECT * FROM journeys_countdelta ORDER BY id LIMIT {deltas}) AS recent
     WHERE kind IN ('entry', 'end') AND hour >= {since}
       AND ({workspaces}::text[] IS NULL OR workspace_id = ANY({workspaces}::text[]))
-), webhook AS MATERIALIZED (
-    SELECT revision.id AS revision_id, step->>'id' AS name
+), step AS MATERIALIZED (
+    SELECT revision.id AS revision_id, revision.journey_id, step->>'id' AS name, step->>'type' = 'webhook' AS sends
     FROM journeys_journeyrevision revision CROSS JOIN LATERAL jsonb_array_elements(revision.steps) AS step
     WHERE revision.id = ANY(ARRAY(SELECT DISTINCT revision_id FROM counted WHERE kind = 'end'))
-      AND step->>'type' = 'webhook'
+), anywhere AS MATERIALIZED (
+    SELECT journey_id, name, bool_or(sends) AS sends FROM step GROUP BY journey_id, name
 ), summed AS MATERIALIZED (
     SELECT journey_id, begin, name AS what, sum(number) AS number FROM counted WHERE kind = 'entry' GROUP BY 1, 2, 3
     UNION ALL
-    SELECT journey_id, begin, CASE outcome WHEN 'done' THEN {delivered} ELSE {failed} END, sum(number)
-    FROM counted JOIN webhook USING (revision_id, name)
-    WHERE kind = 'end' AND outcome IN ('done', 'failed') GROUP BY 1, 2, 3
+    SELECT counted.journey_id, begin, CASE outcome WHEN 'done' THEN {delivered} ELSE {failed} END, sum(number)
+    FROM counted JOIN anywhere USING (journey_id, name) LEFT JOIN step USING (revision_id, journey_id, name)
+    WHERE coalesce(step.sends, anywhere.sends) AND kind = 'end' AND outcome IN ('done', 'failed') GROUP BY 1, 2, 3
 ), busiest AS (
     SELECT journey_id, row_number() OVER (
         ORDER BY sum(number) FILTER (WHERE what NOT IN ({delivered}, {failed})) DESC NULLS LAST, sum(number) DESC

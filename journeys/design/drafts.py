@@ -20,6 +20,7 @@ from engage.json.key_order import key_order_of
 from journeys.design.authoring import SavedJourney, save_journey
 from journeys.models import Journey, JourneyDraft, JourneyRevision
 from journeys.steering.holding import locked
+from journeys.steering.moving import Moving, begin_move, would_move
 from journeys.steps.secrets import steps_as_stored
 
 
@@ -107,8 +108,13 @@ def objection_to(draft: JourneyDraft, journey: Journey) -> str:
 
 
 @transaction.atomic
-def publish_draft(journey: Journey, *, version: int, knowingly: bool, now: datetime) -> SavedJourney:
-    """Makes the draft the journey's new revision. Raises DraftChanged, AgainstOthers and InvalidJourney."""
+def publish_draft(
+    journey: Journey, *, version: int, knowingly: bool, now: datetime, moved_by: str | None = None
+) -> SavedJourney:
+    """Makes the draft the journey's new revision, in which those inside go on if somebody has them `moved_by` that.
+
+    Raises DraftChanged, AgainstOthers and InvalidJourney.
+    """
     journey = locked(journey)
     draft = draft_of(journey)
     _require_version(draft, version)
@@ -118,7 +124,16 @@ def publish_draft(journey: Journey, *, version: int, knowingly: bool, now: datet
         raise AgainstOthers(objection)
     saved = save_journey(workspace=journey.workspace, key=journey.key, now=now, **draft.written)
     draft.delete()
+    if moved_by is not None:
+        begin_move(saved.journey, actor=moved_by)
     return saved
+
+
+def would_move_along(journey: Journey, content: Content) -> Moving:
+    """What would become of those inside if this were published and they went on in it."""
+    current = current_content(journey)
+    is_new = not same_json([content.steps, content.exit_on], [current.steps, current.exit_on])
+    return would_move(journey, steps=content.steps if is_new else None)
 
 
 @transaction.atomic

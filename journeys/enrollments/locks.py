@@ -1,7 +1,7 @@
 """The locks under which enrollments change."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from engage.database.sql import Statement
 
@@ -42,6 +42,9 @@ WHERE locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1
     key=_KEY,
 )
 _LOOK_SECONDS = 0.02
+# Of this process: those who were under way when it first asked on behalf of something, and had not ended lately.
+_remembered: dict[Hashable, set[str]] = {}
+_MOST_REMEMBERED = 100
 
 
 def under_way() -> set[str]:
@@ -58,3 +61,14 @@ def not_ended(transactions: set[str], *, seconds: float) -> set[str]:
     while (left := transactions & under_way()) and time.monotonic() < until:
         time.sleep(_LOOK_SECONDS)
     return left
+
+
+def all_ended(about: Hashable, *, patience: float) -> bool:
+    """Whether all have ended who were under way when this process first asked about this; it waits at most so long."""
+    known = _remembered.pop(about, None)
+    left = not_ended(under_way() if known is None else known, seconds=patience)
+    if left:
+        if len(_remembered) >= _MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered[about] = left
+    return not left

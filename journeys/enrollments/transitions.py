@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
 from engage.feed import telling
-from journeys.counts.counting import COUNT_ENDED_AT_ONCE, COUNT_EXITS
+from journeys.counts.counting import COUNT_ENDED_AT_ONCE, COUNT_EXITS, COUNT_MOVES
 from journeys.enrollments.withdrawing import WITHDRAW
 from journeys.failures import SNOOZE_SECONDS, pause_after
 
@@ -402,6 +402,65 @@ def exit_enrollments(exits: Iterable[EnrollmentExit]) -> set[str]:
     """Ends those of the enrollments that are active, in one statement, and returns their ids."""
     rows = [(one.enrollment_id, one.reason, one.withdraws) for one in exits]
     return set(_EXIT.column(exits=rows)) if rows else set()
+
+
+# An expression: in which revision the wait under way began, if not in that of the enrollment. What is waited for is as
+# it was begun; where that leads to is as it is now.
+BEGAN_IN = """CASE
+    WHEN (enrollment.moves->-1->>'stepsBegun')::int = enrollment.steps_begun AND enrollment.step_began_at IS NOT NULL
+    THEN (enrollment.moves->-1->>'beganIn')::bigint
+END"""
+
+
+class Standing(NamedTuple):
+    """A step of an older revision, whose number it has, at which one may stand who is moved; `sends` once it begins."""
+
+    revision_id: Annotated[int, "bigint"]
+    number: Annotated[int, "int"]
+    step_id: Annotated[str, "text"]
+    sends: Annotated[bool, "bool"]
+
+
+_MOVE = Statement(
+    """
+WITH standing AS MATERIALIZED (
+    SELECT inside.id, inside.revision_id, place.number
+    FROM unnest({enrollment_ids}::text[]) AS asked (id)
+    CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = asked.id LIMIT 1) AS inside
+    JOIN {places} ON place.revision_id = inside.revision_id AND place.step_id = inside.step_id
+    WHERE inside.state = 'active' AND inside.customer_id = ANY({customer_ids}::text[])
+      AND NOT (place.sends AND inside.step_began_at IS NOT NULL)
+), moved AS (
+    UPDATE journeys_enrollment enrollment
+    SET revision_id = {revision_id}, moves = coalesce(moves, '[]') || jsonb_build_array(jsonb_build_object(
+        'at', statement_timestamp(), 'from', standing.number, 'to', {number}::int, 'stepsBegun', steps_begun,
+        'beganIn', CASE WHEN step_began_at IS NOT NULL THEN coalesce({began_in}, enrollment.revision_id) END
+    ))
+    FROM standing WHERE enrollment.id = ANY(ARRAY[standing.id])
+    RETURNING enrollment.id, workspace_id, journey_id, enrollment.revision_id, job_id, standing.revision_id AS was
+), counted AS ({count_moves})
+SELECT id FROM moved
+""",
+    places=Rows.like("place", Standing),
+    began_in=BEGAN_IN,
+    count_moves=COUNT_MOVES,
+)
+
+
+def move(
+    enrollment_ids: Sequence[str],
+    *,
+    customer_ids: Iterable[str],
+    places: Sequence[Standing],
+    revision_id: int,
+    number: int,
+) -> set[str]:
+    """Lets those who stand at one of the places go on in the revision with this id and number; returns whom.
+
+    `customer_ids` are those who are locked. What has begun goes on as it began: waits keep their times and events.
+    """
+    asked = {"enrollment_ids": list(enrollment_ids), "customer_ids": list(customer_ids)}
+    return set(_MOVE.column(**asked, places=places, revision_id=revision_id, number=number))
 
 
 _GIVE_TO = Statement("""

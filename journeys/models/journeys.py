@@ -20,7 +20,8 @@ from journeys.models.credentials import StepsField
 class Journey(models.Model):
     """A path that customers walk, and the rules by which they enter it.
 
-    Its steps are in revisions: an edit creates a new one, and customers inside go on with the one they entered with.
+    Its steps are in revisions: an edit creates a new one, and customers inside go on with the one they entered with,
+    unless they are moved along.
     """
 
     class TriggerType(models.TextChoices):
@@ -88,6 +89,9 @@ class Journey(models.Model):
     per_minute = models.PositiveIntegerField(null=True, editable=False)
     next_release_at = models.DateTimeField(null=True, editable=False)
     aborted_at = models.DateTimeField(null=True, editable=False)
+    moves_to = models.PositiveIntegerField(
+        null=True, editable=False, help_text="Until all who can have moved: the revision in which those inside go on."
+    )
     revision = models.PositiveIntegerField(default=1, editable=False, help_text="The number of the current revision.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -127,6 +131,8 @@ class Journey(models.Model):
                 condition=Q(held_at__isnull=False) | Q(resumed_at__isnull=False),
                 name="journey_steered",
             ),
+            # Serves whoever goes on with moving those inside to a later revision.
+            models.Index(fields=["id"], condition=Q(moves_to__isnull=False), name="journey_moving"),
             # Serves senders, who ask whether any is guarded.
             models.Index(fields=["id"], condition=Q(guards__isnull=False), name="journey_guarded"),
         ]

@@ -25,6 +25,7 @@ class SteeringAct(models.Model):
         ACTIVATE = "activate"
         ABORT = "abort"
         CANCEL = "cancel"
+        MOVE = "move"
         HOLD_HOST = "hold_host"
         RELEASE_HOST = "release_host"
         RATE_HOST = "rate_host"

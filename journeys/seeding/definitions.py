@@ -24,6 +24,7 @@ from journeys.seeding.kinds import Kind, Saving
 from journeys.seeding.reading import InvalidSeed
 from journeys.seeding.written import Item, with_secrets_changed
 from journeys.steering.acts import queued_and_inside
+from journeys.steering.moving import Moving, begin_move, would_move
 from journeys.steps.secrets import MASK, SecretNeeded, is_open
 
 
@@ -80,12 +81,15 @@ class Definition:
 
 @dataclass(frozen=True, kw_only=True)
 class PutDefinition:
-    """A definition as it is now, or would be; the names of what differs; and how many are inside, of a journey."""
+    """A definition as it is now, or would be; the names of what differs; how many are inside, of a journey; and who of
+    them moves, if that was asked for.
+    """
 
     definition: Definition
     outcome: Literal["created", "changed", "unchanged"]
     changed: Sequence[str]
     inside: int | None
+    moving: Moving | None = None
 
 
 def get_definition(kind: Kind, *, workspace_id: str, named: str) -> Definition:
@@ -104,8 +108,10 @@ def put_definition(
     confirmed: bool,
     dry_run: bool,
     now: datetime,
+    moved_by: str | None = None,
 ) -> PutDefinition:
-    """Makes the definition, or replaces the one with this key or id by what is written.
+    """Makes the definition, or replaces the one with this key or id by what is written. If somebody has those inside a
+    journey `moved_by` that, they go on in its revision.
 
     Mistakes come before all else (DefinitionInvalid), then what it would break (BreaksJourneys), then the version that
     the caller has seen (PreconditionRequired, PreconditionFailed). Nothing is saved by a dry run.
@@ -121,15 +127,19 @@ def put_definition(
     definition = _shown(kind, row, kept=_state_kept(written, stored))
     after = kind.written(row)
     changed = [name for name in {**before, **after} if not _is_same(name, before, after)]
+    moving = None
+    if not dry_run and stored is not None and changed:
+        _require_match(if_match, before)
+    if moved_by is not None and isinstance(row, Journey):
+        moving = would_move(row) if dry_run else begin_move(row, actor=moved_by)
     if dry_run:
         transaction.set_rollback(True)
-    elif stored is not None and changed:
-        _require_match(if_match, before)
     return PutDefinition(
         definition=definition,
         outcome="created" if stored is None else "changed" if changed else "unchanged",
         changed=changed,
         inside=inside,
+        moving=moving,
     )
 
 

@@ -8,6 +8,7 @@
 3. releasing.py: what was suspended becomes due again, some at a time, at a pace if that was asked for.
 4. aborting.py: a journey is closed, and all who are inside leave. cancelling.py: a call is taken back.
    entrances.py: whoever has an entrance leaves.
-5. guards.py: a journey is held because too many of its webhooks fail. hosts.py: hosts are held, and have rates.
-6. going_on.py: whatever a process left unfinished that died.
+5. moving.py: those inside go on in a later revision.
+6. guards.py: a journey is held because too many of its webhooks fail. hosts.py: hosts are held, and have rates.
+7. going_on.py: whatever a process left unfinished that died.
 """

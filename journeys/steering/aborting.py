@@ -8,7 +8,6 @@
 
 import time
 from collections.abc import Sequence
-from datetime import datetime
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -17,7 +16,7 @@ from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.outages import unless_held_up
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
-from journeys.enrollments.locks import lock_customers_of, not_ended, under_way
+from journeys.enrollments.locks import all_ended, lock_customers_of
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.enrollments.withdrawing import withdraw_of_journey
 from journeys.models import Enrollment, Journey, SteeringAct
@@ -68,11 +67,6 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
     )
 
 
-# Of this process: those who were deciding when it first saw a journey aborted, and had not ended when it last looked.
-_deciding: dict[tuple[str, datetime | None], set[str]] = {}
-_MOST_REMEMBERED = 100
-
-
 def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) -> int | None:
     """Exits those who are inside an aborted journey, for at most so long; returns how many. Safe to run twice.
 
@@ -83,7 +77,7 @@ def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) ->
     journey = aborting.first()
     if journey is None:
         return 0
-    if not _all_have_decided(journey, patience=patience):
+    if not all_ended((journey.id, journey.aborted_at), patience=patience):
         return None
     total, until, left = 0, time.monotonic() + seconds, list[str]()
     while found := _inside(journey, but=left):
@@ -101,17 +95,6 @@ def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) ->
         if aborting.update(held_at=None, held_by="", held_because="", resumed_at=Now()):
             release(journey_id, seconds=seconds)
     return total
-
-
-def _all_have_decided(journey: Journey, *, patience: float) -> bool:
-    """Whether all have ended who were deciding when this process first asked."""
-    known = _deciding.pop((journey.id, journey.aborted_at), None)
-    left = not_ended(under_way() if known is None else known, seconds=patience)
-    if left:
-        if len(_deciding) >= _MOST_REMEMBERED:
-            _deciding.clear()
-        _deciding[journey.id, journey.aborted_at] = left
-    return not left
 
 
 def exit_all(enrollment_ids: Sequence[str], *, reason: str, wait: bool = True) -> int:

@@ -6,18 +6,21 @@ from django.db.models import Q
 
 from journeys.models import Journey
 from journeys.steering.aborting import exit_remaining
+from journeys.steering.moving import move_remaining
 from journeys.steering.releasing import release
 
 
 def go_on(*, seconds: float) -> bool:
-    """Goes on with resumptions and aborts, for about so long; returns whether it made anything due."""
+    """Goes on with resumptions, aborts and moves, for about so long; returns whether it made anything due."""
     unfinished = Journey.objects.filter(
-        Q(held_at__isnull=False, aborted_at__isnull=False) | Q(resumed_at__isnull=False)
+        Q(held_at__isnull=False, aborted_at__isnull=False) | Q(resumed_at__isnull=False) | Q(moves_to__isnull=False)
     ).order_by("?")
     until, released = time.monotonic() + seconds, 0
-    for journey_id in unfinished.values_list("id", flat=True):
+    for journey_id, moves_to in unfinished.values_list("id", "moves_to"):
         if (left := until - time.monotonic()) <= 0:
             break
         exit_remaining(journey_id, seconds=left)
         released += release(journey_id, seconds=left)
+        if moves_to is not None:
+            move_remaining(journey_id, seconds=left)
     return released > 0

@@ -14,6 +14,7 @@ from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.in_app import InApp
 from journeys.steps.results import Arrival, Ended, First, GoTo, Pause, StepRecord, StepResult, Stop, Walk
 from journeys.steps.send import SendStep
+from journeys.steps.wait_until import WaitUntil
 
 MAX_STEPS_IN_ONE_GO = 100
 SECONDS_IN_ONE_GO = 1.0  # of CPU time
@@ -54,8 +55,10 @@ def parse_course(steps: object, exit_on: object) -> Course:
     )
 
 
-def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arrival) -> Walk:
+def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arrival, begun: Step | None = None) -> Walk:
     """Walks from this step until a stop, for at most MAX_STEPS_IN_ONE_GO steps or SECONDS_IN_ONE_GO.
+
+    `begun` is the step as it was when it began, if that was in an earlier revision.
 
     Checks the exit conditions before each step that has not begun. Updates `context.customer` with what the steps
     write. Raises ValueError if the arrival does not fit the step.
@@ -63,8 +66,10 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
     step_records: list[StepRecord] = []
     # Processor time is never more than what the clock shows, and takes ten times as long to ask for.
     until, not_before = thread_time() + SECONDS_IN_ONE_GO, monotonic() + SECONDS_IN_ONE_GO
+    step = course.steps[step_id]
+    step = step.as_begun(begun) if isinstance(step, WaitUntil) and isinstance(begun, WaitUntil) else step
     while True:
-        result = _take(course, context, course.steps[step_id], arrival)
+        result = _take(course, context, step, arrival)
         if not isinstance(result, StepResult):
             return Walk(step_records=tuple(step_records), stop=result)
         step_records.append(result.step_record)
@@ -73,9 +78,9 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
             return Walk(step_records=tuple(step_records), stop=then)
         if then.step_id is None:
             return Walk(step_records=tuple(step_records), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
-        step_id, arrival = then.step_id, First()
+        step_id, step, arrival = then.step_id, course.steps[then.step_id], First()
         enough = len(step_records) >= MAX_STEPS_IN_ONE_GO or (monotonic() > not_before and thread_time() > until)
-        if _pauses(before=course.steps[step_id], after=result.step_record, enough=enough):
+        if _pauses(before=step, after=result.step_record, enough=enough):
             return Walk(step_records=tuple(step_records), stop=Pause(step_id=step_id))
 
 

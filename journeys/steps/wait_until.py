@@ -8,7 +8,7 @@ it held, the wait is over, whatever becomes of it before the customer goes on. W
 moments at which that may come out otherwise are due times.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -86,6 +86,10 @@ class WaitUntil(Kind):
     def due_at(self, facts: Facts, until: datetime) -> datetime:
         """When it is to be looked at again if nobody writes, while the condition does not hold."""
         return min(next_change(self.condition, facts) or until, until)
+
+    def as_begun(self, begun: "WaitUntil") -> "WaitUntil":
+        """It with the condition for which it waits since it began, in an earlier revision."""
+        return replace(self, condition=begun.condition)
 
     def _wait(self, facts: Facts, until: datetime) -> AwaitChange:
         return AwaitChange(step_id=self.id, due_at=self.due_at(facts, until), until=until)

@@ -198,7 +198,7 @@ class _Batch:
 def _walk_all(positions: Sequence[Position]) -> _Batch:
     """Walks as many as there is time for, in their order: at least one."""
     batch = _Batch()
-    courses = courses_of({position.revision_id for position in positions})
+    courses = courses_of({revision_id for position in positions for revision_id in position.revision_ids})
     _know_what_was_kept(positions, courses)
     early = earliest_events(_listeners(positions, courses))
     surroundings = surroundings_of(_readable(positions, courses))
@@ -240,7 +240,9 @@ def _listeners(positions: Sequence[Position], courses: Courses) -> dict[str, Lis
 
 def _readable(positions: Sequence[Position], courses: Courses) -> Iterator[tuple[str, Course]]:
     """The courses that can be read, with their workspaces."""
-    for workspace_id, revision_id in {(position.workspace_id, position.revision_id) for position in positions}:
+    for workspace_id, revision_id in {
+        (position.workspace_id, revision_id) for position in positions for revision_id in position.revision_ids
+    }:
         with suppress(Exception):  # as above
             yield workspace_id, courses.of(revision_id)
 
@@ -250,7 +252,7 @@ def _know_what_was_kept(positions: Sequence[Position], courses: Courses) -> None
     keeping = []
     for position in positions:
         with suppress(Exception):  # as above
-            if position.steps_begun and courses.of(position.revision_id).reads_answers:
+            if position.steps_begun and any(courses.of(one).reads_answers for one in position.revision_ids):
                 keeping.append(position)
     kept = kept_by([position.claimed.id for position in keeping])
     for position in keeping:
@@ -273,8 +275,9 @@ def _walk(position: Position, courses: Courses, *, early: EarlyEvent | None, sur
         return _given_up(position)
     course = courses.of(position.revision_id)
     context = position.context(early=early, surroundings=surroundings)
-    walk = walk_on(course, context, step_id=position.step_id, arrival=position.arrival(course))
-    exits = course.withdraws and isinstance(walk.stop, Ended) and walk.stop.exited
+    begun = None if position.began_in is None else courses.of(position.began_in).steps.get(position.step_id)
+    walk = walk_on(course, context, step_id=position.step_id, arrival=position.arrival(course), begun=begun)
+    exits = (course.withdraws or position.moved) and isinstance(walk.stop, Ended) and walk.stop.exited
     return replace(walk, withdraws=True) if exits else walk
 
 

@@ -15,7 +15,7 @@ from engage.database.sql import Rows, Statement
 from engage.request_log import Trail
 from journeys.enrollments.early_events import Listener
 from journeys.enrollments.knowledge import Called, called_by, customer_facts, last_event, payload_of
-from journeys.enrollments.transitions import CLAIMED, STILL_CLAIMED, ClaimedEnrollment
+from journeys.enrollments.transitions import BEGAN_IN, CLAIMED, STILL_CLAIMED, ClaimedEnrollment
 from journeys.models import WebhookDelivery
 from journeys.steps.context import EarlyEvent, StepContext
 from journeys.steps.course import Course
@@ -32,7 +32,8 @@ class Position:
 
     Events with a higher serial than `came_with` came after what brought it to its step: after that event, or at the
     first step after the call that queued its job, or after that was due. None if that is not known. `trail` is that
-    call's, and `kept` what its steps kept of answers, once that has been asked for.
+    call's, and `kept` what its steps kept of answers, once that has been asked for. `began_in` is the revision in which
+    its wait began, if it has `moved` since.
     """
 
     claimed: ClaimedEnrollment
@@ -50,6 +51,8 @@ class Position:
     came_with: int | None
     now: datetime
     trail: Trail
+    moved: bool
+    began_in: int | None
     _row: dict[str, Any] = field(repr=False)
     _payload: str = field(repr=False)
     kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -103,6 +106,11 @@ class Position:
         return str(self._row["journey_id"])
 
     @property
+    def revision_ids(self) -> tuple[int, ...]:
+        """Whose steps its walk may take."""
+        return (self.revision_id,) if self.began_in is None else (self.revision_id, self.began_in)
+
+    @property
     def paused(self) -> bool:
         """Whether its journey is held, or it became due meanwhile and is to be released in its turn."""
         paced: datetime | None = self._row["paced"]
@@ -135,6 +143,7 @@ SELECT enrollment.id, enrollment.workspace_id, enrollment.journey_id, journey.na
        CASE WHEN journey.per_minute IS NOT NULL THEN journey.resumed_at END AS paced,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
        enrollment.awaits_event, enrollment.watches_until, enrollment.chain, enrollment.steps_begun, enrollment.error,
+       enrollment.moves IS NOT NULL AS moved, {began_in} AS began_in,
        job.trigger_id, job.payload AS own_payload, job.entrance,
        due.due_from, CASE WHEN due.due_from IS NOT NULL THEN (
            SELECT max(serial) FROM customers_event before
@@ -163,6 +172,7 @@ ORDER BY claimed.place
 """,
     claimed=Rows("claimed", CLAIMED, place="place"),
     still_claimed=STILL_CLAIMED,
+    began_in=BEGAN_IN,
 )
 
 
@@ -200,6 +210,8 @@ def _position(claimed: ClaimedEnrollment, row: dict[str, Any], called: Called) -
         came_with=_came_with(row, called.serial),
         now=_instant(row["now"]),
         trail=called.trail,
+        moved=row["moved"],
+        began_in=row["began_in"],
         _row=row,
         _payload=called.payload,
     )

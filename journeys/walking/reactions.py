@@ -17,7 +17,7 @@ from engage.database.sql import Fragment, Statement, Template
 from journeys.due import Due
 from journeys.enrollments.knowledge import known_to
 from journeys.enrollments.revisions import Courses, courses_of
-from journeys.enrollments.transitions import EnrollmentExit, end_waits, exit_enrollments
+from journeys.enrollments.transitions import BEGAN_IN, EnrollmentExit, end_waits, exit_enrollments
 from journeys.entering.by_event import occurrence_of, queue_entries, starts_nothing
 from journeys.steps.course import Course
 from journeys.steps.events import EventPattern, Known, nothing_known
@@ -34,6 +34,7 @@ class _ActiveEnrollment:
     customer_id: str
     journey_id: str
     course: Course
+    began_in: Course  # its wait
     step_id: str
     awaits: str
     known: Known
@@ -41,7 +42,7 @@ class _ActiveEnrollment:
     @property
     def awaited(self) -> EventPattern | None:
         """What it waits for at this moment."""
-        step = self.course.steps.get(self.step_id) if self.awaits else None
+        step = self.began_in.steps.get(self.step_id) if self.awaits else None
         return None if step is None else step.awaited
 
     def looks_beyond(self, names: Collection[str]) -> bool:
@@ -102,14 +103,17 @@ def reactions_to(events: Sequence[NewEvent], *, except_for: Collection[str] = ()
     return [*ends.values(), *(move for move in moves.values() if move.enrollment_id not in ends)]
 
 
-_ACTIVE_ENROLLMENTS = Statement("""
+_ACTIVE_ENROLLMENTS = Statement(
+    """
 SELECT enrollment.id, enrollment.customer_id, enrollment.journey_id, enrollment.revision_id, enrollment.step_id,
-       enrollment.awaits_event
+       enrollment.awaits_event, coalesce({began_in}, enrollment.revision_id) AS began_in
 FROM journeys_enrollment enrollment
 JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
 WHERE enrollment.customer_id = ANY({customers}::text[]) AND enrollment.state = 'active'
   AND (enrollment.awaits_event = ANY({names}::text[]) OR revision.exit_events && {names}::varchar[])
-""")
+""",
+    began_in=BEGAN_IN,
+)
 # The predicate of _ACTIVE_ENROLLMENTS for one customer and one name; in a function
 # (migrations/0001_version_1_0_0.sql), because it must see what was committed before the row was locked.
 _UNNOTICED = Template("{starts_nothing} AND NOT journeys_takes_notice(customer.id, {event_name})")
@@ -127,19 +131,21 @@ def _active_enrollments(events: Sequence[NewEvent]) -> list[_ActiveEnrollment]:
     """The active enrollments of the events' customers that may react to events of these names."""
     customers, names = list({event.customer_id for event in events}), list({event.name for event in events})
     rows = _ACTIVE_ENROLLMENTS.records(customers=customers, names=names)
-    courses, now = courses_of({row["revision_id"] for row in rows}), timezone.now()
+    courses, now = courses_of({row[name] for row in rows for name in ("revision_id", "began_in")}), timezone.now()
     active = [
         _ActiveEnrollment(
             id=row["id"],
             customer_id=row["customer_id"],
             journey_id=row["journey_id"],
             course=course,
+            began_in=began_in,
             step_id=row["step_id"],
             awaits=row["awaits_event"],
             known=nothing_known(now),
         )
         for row in rows
         if (course := _course(row["revision_id"], courses)) is not None
+        and (began_in := _course(row["began_in"], courses)) is not None
     ]
     beyond = [one.id for one in active if one.looks_beyond(names)]
     known = known_to(beyond, now=now) if beyond else {}

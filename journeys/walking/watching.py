@@ -18,14 +18,18 @@ from journeys import wakeups
 from journeys.due import Due
 from journeys.enrollments.knowledge import known_to
 from journeys.enrollments.revisions import Courses, courses_of
-from journeys.enrollments.transitions import end_watches, reschedule
+from journeys.enrollments.transitions import BEGAN_IN, end_watches, reschedule
 from journeys.steps.wait_until import WaitUntil
 
 log = structlog.get_logger(__name__)
-_WATCHING = Statement("""
-SELECT id, customer_id, revision_id, step_id, watches_until, due_at, now() AS now FROM journeys_enrollment
+_WATCHING = Statement(
+    """
+SELECT id, customer_id, coalesce({began_in}, revision_id) AS revision_id, step_id, watches_until, due_at, now() AS now
+FROM journeys_enrollment enrollment
 WHERE customer_id = ANY({customer_ids}::text[]) AND state = 'active' AND watches_until IS NOT NULL
-""")
+""",
+    began_in=BEGAN_IN,
+)
 
 
 def look(customer_ids: Collection[str]) -> None:

@@ -32,6 +32,7 @@ NOT_SHOWN = {
     "Enrollment.chain": "only bounds how long events lead to further events",
     "Enrollment.error": "the timeline says it in words",
     "Enrollment.event": "what it led to stands in the timeline",
+    "Enrollment.moves": "the timeline says them in words",
     "Enrollment.steps_begun": "the timeline shows the steps",
     "Enrollment.watches_until": "the timeline says it in words",
     "EnrollmentJob.holds_entrance": "its result says it",
@@ -41,7 +42,16 @@ NOT_SHOWN = {
     "IdentityKey.secret": "nobody sees it again",
     **{
         f"Journey.{name}": "its state, a banner and the steering acts tell what was done"
-        for name in ("aborted_at", "held_at", "held_because", "held_by", "next_release_at", "per_minute", "resumed_at")
+        for name in (
+            "aborted_at",
+            "held_at",
+            "held_because",
+            "held_by",
+            "moves_to",
+            "next_release_at",
+            "per_minute",
+            "resumed_at",
+        )
     },
     "JourneyRevision.exit_events": "the names in exit_on",
     "JourneyRevision.key_order": "the order in which its JSON is shown",

@@ -8,11 +8,16 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from customers.models import Customer
 from engage.models import AuditEntry, Workspace
 from journeys.design.authoring import save_journey
-from journeys.models import Journey, JourneyDraft, JourneyRevision
+from journeys.models import Enrollment, Journey, JourneyDraft, JourneyRevision
 from journeys.seeding.export import exported
+from journeys.steering.going_on import go_on
 from tests.admin.staff import staff_with
+from tests.journeys.walking.stories import enter
+from tests.support.calls import let_workers_walk
+from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
@@ -34,6 +39,12 @@ def keep(staff: Client, journey: Journey, *steps: Any, version: int = 0, status:
     answer = staff.post(at(journey, "keep/"), {"text": text, "version": version})
     assert answer.status_code == status, answer.content
     return answer.json()
+
+
+def waiting_in(server: ServerClient, journey: Journey, customer: Customer) -> Enrollment:
+    enrollment = enter(server, journey, customer)
+    let_workers_walk()
+    return enrollment
 
 
 def given(staff: Client, journey: Journey) -> Any:
@@ -101,6 +112,27 @@ def test_publishing_tells_the_difference_and_makes_a_revision(staff: Client, jou
     assert not JourneyDraft.objects.exists()
     assert JourneyRevision.objects.get(number=2).steps == [TWO, TELL]
     assert AuditEntry.objects.count() == audited + 1
+
+
+def test_those_inside_move_along_if_the_publisher_says_so(
+    staff: Client, server: ServerClient, journey: Journey, ada: Customer
+) -> None:
+    """How many may is said before; the journey's page tells that it goes on, the enrollment's that it did."""
+    for customer in (ada, CustomerFactory.create(workspace=journey.workspace)):
+        enrollment = waiting_in(server, journey, customer)
+    keep(staff, journey, TELL)
+    assert "Move along" not in staff.get(at(journey, "publish/")).content.decode()
+    keep(staff, journey, TWO, TELL, version=1)
+    page = staff.get(at(journey, "publish/")).content.decode()
+    assert "Move along: 2 customers inside go on with revision 2" in page
+    staff.post(at(journey, "publish/"), {"version": 2, "move": "yes"})
+    own = staff.get(f"/admin/journeys/journey/{journey.id}/change/").content.decode()
+    assert "those inside to revision 2, asked for by staff root: 0 so far" in own.replace("</strong>", "")
+    assert AuditEntry.objects.filter(action="steered", object_id=journey.id).count() == 1
+    go_on(seconds=5)
+    assert "those inside to revision" not in staff.get(f"/admin/journeys/journey/{journey.id}/change/").content.decode()
+    told = staff.get(f"/admin/journeys/enrollment/{enrollment.id}/change/").content.decode()
+    assert "Went on in revision 2; before, it was in revision 1." in told
 
 
 def test_a_wrong_draft_is_not_published(staff: Client, journey: Journey) -> None:

@@ -7,16 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db.models import Q
 from django.utils import timezone
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from hypothesis.strategies import booleans, integers, sampled_from, sets
 
+from journeys.design.authoring import save_journey
 from journeys.design.opening import activate, close
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun, Trigger
 from journeys.steering.aborting import abort
 from journeys.steering.cancelling import cancel_trigger
 from journeys.steering.going_on import go_on
 from journeys.steering.holding import JourneyAborted, hold, resume
+from journeys.steering.moving import begin_move
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
@@ -26,7 +29,7 @@ from tests.support.examples import examples
 from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.tables import taken_back
 
-STEPS = [
+STEPS: list[dict[str, Any]] = [
     {"id": "day", "type": "delay", "for": "P1D"},
     {"id": "note", "type": "update_profile", "attributes": {"noted": True}},
     {"id": "again", "type": "delay", "for": "P1D"},
@@ -122,6 +125,18 @@ class Steering(RuleBasedStateMachine):
         assert Enrollment.objects.filter(job__trigger=sent, state="active").count() == did.inside
         assert not (leave and did.inside)
 
+    @rule(without=sampled_from(["", "note", "again"]))
+    def move_inside(self, without: str) -> None:
+        """A new revision, perhaps without a step at which some stand: these stay in theirs."""
+        steps = [step for step in STEPS if step["id"] != without]
+        save_journey(workspace=self.ours.workspace, key=self.ours.key, now=timezone.now(), steps=steps)
+        self.ours.refresh_from_db()
+        would = begin_move(self.ours, actor="staff root")
+        assert would.moves + sum(would.stays.values()) == self.inside().exclude(revision__number=would.revision).count()
+        go_on(seconds=5)
+        assert self.inside().filter(revision__number=would.revision).count() >= would.moves
+        assert self.inside().exclude(revision__number=would.revision).count() == sum(would.stays.values())
+
     # What always holds --------------------------------------------------------------------------------------------
 
     @invariant()
@@ -155,7 +170,7 @@ class Steering(RuleBasedStateMachine):
                 go_on(seconds=5)
             assert not Enrollment.objects.filter(state="active").exists()
             assert not EnrollmentJob.objects.exclude(status__in=["decided", "cancelled"]).exists()
-            assert not Journey.objects.filter(held_at__isnull=False).exists()
+            assert not Journey.objects.filter(Q(held_at__isnull=False) | Q(moves_to__isnull=False)).exists()
             self.counts_are_the_sums_of_the_history()
 
     # How it stands ------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ class JourneyForm(ManagedForm):
         required=False,
         help_text='A list such as [{"id": "pause", "type": "delay", "for": "P1D"}, {"id": "hello", "type": "webhook", '
         '"url": "https://mail.example/send", "body": {"to": "{{ customer.email }}"}}]; empty: it completes at once. '
-        "Other steps make a new revision; customers who are inside go on with the one they entered with.",
+        "Other steps make a new revision; customers who are inside go on with the one they are in.",
     )
     exit_on = JsonField(
         named="exitOn",

@@ -35,7 +35,7 @@ from journeys.admin.journeys.form import JourneyForm
 from journeys.admin.journeys.help import CONTEXT
 from journeys.admin.journeys.sending import SendPages
 from journeys.admin.journeys.trying import may_send, may_try
-from journeys.admin.overview.held import held_now, hold_of
+from journeys.admin.overview.held import held_now, hold_of, move_of
 from journeys.admin.results import JOURNEY_STATE
 from journeys.admin.steering.buttons import STEER, buttons_of
 from journeys.admin.steering.how_to_trigger import ways_to_trigger
@@ -131,6 +131,7 @@ class JourneyAdmin(SendPages):
             "may_send": record.trigger_type == Journey.TriggerType.API and may_send(record, request),
             "map": map_of(record, request=request),
             "hold": hold_of(record),
+            "moving": move_of(record),
             "left_alone": left_alone_now(request, journey=record),
             "may_try_now": may_try_now(request),
             "buttons": buttons_of(record, request),

@@ -21,12 +21,21 @@ from engage.plurals import counted
 from journeys.admin.content_rights import sees_queries
 from journeys.admin.journeys.suggestions import suggestions
 from journeys.design.authoring import InvalidJourney, refusals_of
-from journeys.design.drafts import Content, current_content, differences, draft_of, objection_to, with_secrets_of
+from journeys.design.drafts import (
+    Content,
+    current_content,
+    differences,
+    draft_of,
+    objection_to,
+    with_secrets_of,
+    would_move_along,
+)
 from journeys.design.starters import STARTERS
 from journeys.design.warnings import warnings_of
 from journeys.models import Journey, JourneyDraft
 from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.acts import queued_and_inside
+from journeys.steering.moving import GONE, OTHER_TYPE, UNDER_WAY, Moving
 from journeys.steps.definition import readable_steps
 from journeys.steps.description import described, exit_rule
 from journeys.steps.secrets import masked_steps, steps_masked_beside
@@ -145,6 +154,7 @@ def publishing(journey: Journey, draft: JourneyDraft, *, request: HttpRequest) -
         "diffs": _diffs(before, after, with_queries=sees_queries(request)),
         "mistakes": checked(journey, after)["mistakes"],
         "inside_in_words": _inside(inside),
+        "moving": _moving(would_move_along(journey, after)) if inside else None,
         **told_of(draft, journey),
     }
 
@@ -153,7 +163,26 @@ def _inside(number: int) -> str:
     if not number:
         return "Nobody is inside at the moment."
     goes = "goes" if number == 1 else "go"
-    return f"{counted(number, 'customer')} inside {goes} on with the revision they entered with."
+    return f"{counted(number, 'customer')} inside {goes} on with the revision they are in."
+
+
+def _moving(moving: Moving) -> dict[str, str] | None:
+    """Who may move along, in words, and who stays and why; None if nobody may."""
+    if not moving.moves:
+        return None
+    stays = [f"{number:,} {_STAYS[why]}" for why, number in moving.stays.items()]
+    goes = "goes" if moving.moves == 1 else "go"
+    return {
+        "moves": f"{counted(moving.moves, 'customer')} inside {goes} on with revision {moving.revision}",
+        "stays": f"These stay in their revision: {', '.join(stays)}." if stays else "",
+    }
+
+
+_STAYS = {
+    UNDER_WAY: "with a request under way",
+    GONE: "at a step that is gone",
+    OTHER_TYPE: "at a step that has another type",
+}
 
 
 def _diffs(before: Content, after: Content, *, with_queries: bool) -> Iterable[tuple[str, list[DiffLine]]]:

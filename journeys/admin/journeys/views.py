@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from engage.admin.parts.columns import page_url
 from engage.admin.parts.records import RecordAdmin
+from engage.audit.acting import by_staff
 from engage.errors import Refusal
 from journeys.admin.content_rights import WHY_NOT, may_write_content
 from journeys.admin.journeys.drafts import draft_of as checked_form
@@ -99,15 +100,22 @@ class JourneyPages(RecordAdmin):
         """Shows what the draft changes and for how many, and publishes it for who has seen that."""
         journey = self.found(request, object_id, may=self._may_edit(request))
         if request.method == "POST":
-            knowingly = request.POST.get("knowingly") == "yes"
+            said = {name: request.POST.get(name) == "yes" for name in ("knowingly", "move")}
             try:
-                saved = publish_draft(journey, version=sent_version(request), knowingly=knowingly, now=timezone.now())
+                saved = publish_draft(
+                    journey,
+                    version=sent_version(request),
+                    knowingly=said["knowingly"],
+                    now=timezone.now(),
+                    moved_by=by_staff(request.user.get_username()) if said["move"] else None,
+                )
             except Refusal as refusal:
                 self.message_user(request, refusal.message, messages.ERROR)
                 return HttpResponseRedirect(request.path)
             for warning in saved.warnings:
                 self.message_user(request, f"{warning.place}: {warning.message}", messages.WARNING)
-            self.message_user(request, f"Published as revision {saved.journey.revision}.")
+            moves = " Those inside are being moved along." if said["move"] else ""
+            self.message_user(request, f"Published as revision {saved.journey.revision}.{moves}")
             return HttpResponseRedirect(reverse("admin:journeys_journey_steps", args=[quote(journey.pk)]))
         draft = draft_of(journey)
         if draft is None:

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from engage.admin.parts.columns import link, may_view, moment
 from engage.admin.rights.reach import reachable
 from engage.models import Workspace
-from journeys.models import Journey, SteeredHost, Subscription
+from journeys.models import Journey, SteeredHost, SteeringAct, Subscription
 
 MOST = 20
 
@@ -76,3 +76,13 @@ def hold_of(journey: Journey) -> dict[str, Any] | None:
     if journey.held_at is None:
         return None
     return {"since": moment(journey.held_at), "by": journey.held_by, "because": journey.held_because}
+
+
+def move_of(journey: Journey) -> dict[str, Any] | None:
+    """To which revision those inside the journey are being moved, for whom, and how many so far; None if none are."""
+    if journey.moves_to is None:
+        return None
+    acts = SteeringAct.objects.filter(journey=journey, kind=SteeringAct.Kind.MOVE, numbers__revision=journey.moves_to)
+    act = acts.order_by("-id").first()
+    moved = act.numbers["moved"] if act else 0
+    return {"revision": journey.moves_to, "by": act.actor if act else "", "so_far": f"{moved:,}"}

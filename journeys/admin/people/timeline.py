@@ -4,8 +4,9 @@ It takes the same queries for every history, and one more where messages were de
 latest steps.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import prefetch_related_objects
@@ -17,7 +18,7 @@ from engage.admin.parts.columns import badge, column_of, linked_fields, may_view
 from journeys.admin.drawing.drawings import Drawing
 from journeys.admin.drawing.way import drawing_of
 from journeys.admin.results import DELIVERY_STATE, IN_APP_STATE, STEP_STATE
-from journeys.enrollments.history import RunWithWebhook, enrollment_history
+from journeys.enrollments.history import EnrollmentHistory, RunWithWebhook, enrollment_history
 from journeys.models import Enrollment, InAppDelivery, Journey, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.operations.redaction import url_without_secrets, without_values
 from journeys.steps.in_app import InApp
@@ -72,7 +73,7 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     return Timeline(
         standing=standing_of(read, delivery=latest, waits=waits, with_reason=staff.sees_values),
         drawing=drawing_of(history) if may_view(Journey, request=request) else None,
-        table={"headers": _HEADERS, "rows": [_row(step, staff, messages) for step in steps]},
+        table={"headers": _HEADERS, "rows": list(_rows(history, staff, messages))},
         earlier=steps[0].run.ordinal if steps else 0,
         may_end=read.state == Enrollment.State.ACTIVE and may("journeys.change_enrollment"),
     )
@@ -124,6 +125,23 @@ def _messages_of(runs: Sequence[StepRun]) -> Mapping[int, InAppDelivery]:
     places = [run.ordinal for run in runs if run.type == InApp.type and run.state == StepRun.State.DONE]
     found = InAppDelivery.objects.filter(enrollment_id=runs[0].enrollment_id, ordinal__in=places) if places else ()
     return {one.ordinal: one for one in found}
+
+
+def _rows(history: EnrollmentHistory, staff: _Staff, messages: Mapping[int, InAppDelivery]) -> Iterator[dict[str, Any]]:
+    """A row for each step, and after the steps that it had begun one for each move to another revision."""
+    after: dict[int, list[dict[str, Any]]] = {}
+    for move in history.state.enrollment.moves or ():
+        after.setdefault(move["stepsBegun"], []).append(_move(move))
+    if not history.steps or history.steps[0].run.ordinal == 0:
+        yield from after.get(0, ())
+    for step in history.steps:
+        yield _row(step, staff, messages)
+        yield from after.get(step.run.ordinal + 1, ())
+
+
+def _move(move: Mapping[str, Any]) -> dict[str, Any]:
+    told = f"Went on in revision {move['to']}; before, it was in revision {move['from']}."
+    return {"cols": [moment(datetime.fromisoformat(move["at"])), "-", badge("moved", "info"), told, "-"]}
 
 
 def _row(step: RunWithWebhook, staff: _Staff, messages: Mapping[int, InAppDelivery]) -> dict[str, Any]:
