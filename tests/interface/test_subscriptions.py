@@ -6,7 +6,9 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory
 from tests.support.processes import ROOT
 from tests.support.receiver import Receiver, free_port
+from tests.support.simultaneous import all_at_once
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
@@ -133,6 +136,47 @@ def test_two_senders_push_nothing_twice(acme: Workspace, server: ServerClient, r
     tell_of(acme, *(f"{number}" for number in range(60)))
     claimed = [Outbox().claim(HostSlots(64)) for _ in range(2)]
     assert [len(one) for one in claimed] == [8, 0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_however_many_send_at_once_each_event_is_in_one_push_and_none_is_lost(
+    acme: Workspace, server: ServerClient, receiver: Receiver
+) -> None:
+    """While events are told, each first attempt fails, a sender dies with what it has claimed, and it is paused."""
+    subscription = subscribe(server, receiver.url("/first/500/then/200"), batch=3)
+
+    def tells(begin: int) -> None:
+        for number in range(begin, begin + 30):
+            tell_of(acme, f"{number}")
+
+    def pauses() -> None:
+        for _ in range(5):
+            Subscription.objects.update(paused_at=timezone.now())
+            assert data(server.post(f"{PATH}/crm/resume", None), status=200)["changed"] is True
+
+    def pushes() -> None:
+        for _ in range(5):
+            push()
+            make_due()
+            WebhookCircuit.objects.all().delete()
+
+    dies = partial(Outbox().claim, HostSlots(64))
+    calls: list[Callable[[], object]] = [pushes, pushes, pushes, partial(tells, 0), partial(tells, 30), pauses]
+    calls += [dies, dies]
+    all_at_once(calls)
+    for _ in range(40):
+        pushes()
+        if not Push.objects.filter(state="waiting").exists():
+            break
+    assert set(results(receiver)) == {f"{number}" for number in range(60)}
+    pushed = {
+        (event["eventId"], one.webhook_id) for one in receiver.arrived for event in json.loads(one.body)["events"]
+    }
+    assert len(pushed) == 60
+    assert set(Push.objects.values_list("state", flat=True)) == {"delivered"}
+    assert sum(Push.objects.values_list("size", flat=True)) == 60
+    subscription.refresh_from_db()
+    assert (subscription.paused_at, subscription.position) == (None, FeedBatch.objects.latest("position").position)
 
 
 # What is not taken ----------------------------------------------------------------------------------------------------
