@@ -4,7 +4,7 @@ It is told wherever a definition is saved, checked or shown. A new kind is one m
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +16,7 @@ from journeys.design.conditions import check_entry_conditions, check_event_where
 from journeys.models import Connection, Journey
 from journeys.rendering import Names
 from journeys.steps.course import Course, parse_course
-from journeys.steps.definition import names_within, parse_steps
+from journeys.steps.definition import names_within, parse_steps, readable_steps
 from journeys.steps.exit_rules import parse_exit_rules
 from journeys.steps.provider import Provider
 from journeys.steps.send import SendStep
@@ -72,26 +72,56 @@ class _Definition:
 
 
 def warnings_of(journey: Journey, *, steps: object, exit_on: object) -> list[DefinitionWarning]:
-    """The warnings about a journey with these steps and exit rules, in order; none if they cannot be read at all."""
-    with suppress(Refusal):
-        definition = _Definition(journey=journey, steps=steps, exit_on=exit_on, course=parse_course(steps, exit_on))
-        return [warning for check in _CHECKS for warning in check(definition)]
-    return []
+    """The warnings about a journey with these steps and exit rules, in order.
+
+    Where they cannot be read, it is told of unreachable steps alone, and none if it is unclear which steps there are.
+    """
+    try:
+        course = parse_course(steps, exit_on)
+    except Refusal:
+        return list(_unreachable(_possible_targets(steps)))
+    definition = _Definition(journey=journey, steps=steps, exit_on=exit_on, course=course)
+    return [warning for check in _CHECKS for warning in check(definition)]
 
 
 def _unreachable_steps(definition: _Definition) -> Iterator[DefinitionWarning]:
-    course = definition.course
+    return _unreachable({step_id: step.targets for step_id, step in definition.course.steps.items()})
+
+
+def _unreachable(targets: Mapping[str, Collection[str | None]]) -> Iterator[DefinitionWarning]:
+    """The steps, by their ids in order, to which none of these targets leads from the first."""
     reached: set[str] = set()
-    ahead = [course.first]
+    ahead = [*targets][:1]
     while ahead:
         step_id = ahead.pop()
-        if step_id is not None and step_id not in reached:
+        if step_id not in reached:
             reached.add(step_id)
-            ahead += course.steps[step_id].targets
-    for step_id in course.steps:
+            ahead += [target for target in targets[step_id] if target in targets]
+    for number, step_id in enumerate(targets):
         if step_id not in reached:
             message = f"The step {step_id!r} cannot be reached: no way leads to it from the first step."
-            yield definition.at_step(step_id, message)
+            yield DefinitionWarning(place=f"steps[{number}]", message=message, step_id=step_id)
+
+
+def _possible_targets(steps: object) -> Mapping[str, Collection[str | None]]:
+    """Where each step may lead; one that cannot be read, to the next one and to all whose id stands in it."""
+    written = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    ids = [step["id"] for step in written if isinstance(step.get("id"), str)]
+    if not (isinstance(steps, list) and len(steps) == len(set(ids))):
+        return {}
+    readable = readable_steps(steps)
+    return {
+        step_id: readable[step_id].targets if step_id in readable else [following, *_texts(step)]
+        for step, step_id, following in zip(written, ids, [*ids, None][1:], strict=True)
+    }
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All that stand in it."""
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(inner)
 
 
 def _broken_rules(definition: _Definition) -> Iterator[DefinitionWarning]:

@@ -63,8 +63,13 @@ def test_what_is_edited_is_kept_checked_and_not_saved(staff: Client, journey: Jo
     assert '"for":"soon"' in given(staff, journey)["text"]
     lost = keep(staff, journey, {**DAY, "next": None}, {**DAY, "id": "lost"}, version=1)
     assert [one["place"] for one in lost["warnings"]] == ["steps[1]"]
+    wrong = {"id": "wrong", "type": "wait_for_event", "event": 5, "onEvent": "far", "timeout": "P1D", "onTimeout": None}
+    steps = [{**DAY, "next": "wrong"}, {**DAY, "id": "lost"}, wrong, {**DAY, "id": "next"}, {**DAY, "id": "far"}]
+    beside = keep(staff, journey, *steps, version=2)
+    assert [one["place"] for one in beside["mistakes"]] == ["steps[2].event"]
+    assert [one["place"] for one in beside["warnings"]] == ["steps[1]"], "though another step cannot be read"
     assert AuditEntry.objects.count() == audited
-    assert keep(staff, journey, DAY, version=2)["version"] == 0
+    assert keep(staff, journey, DAY, version=3)["version"] == 0
     assert not JourneyDraft.objects.exists(), "as the journey is"
 
 
