@@ -3,14 +3,18 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Q
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, reverse, reverse_lazy
 from django.utils import timezone
 from unfold.decorators import display
 
 from customers.admin.condition_help import CONDITION_HELP
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
+from customers.admin.suggestions import attributes_known_in
 from customers.audience.segments import (
     ErrorResolvingSegments,
     check_segment_conditions,
@@ -26,11 +30,14 @@ from engage.admin.parts.json_field import JsonField
 from engage.admin.parts.managed import SAVE_OVER, ManagedForm, asks
 from engage.admin.parts.panels import Panel, show_on
 from engage.admin.parts.records import ReadOnlyAdmin, RecordAdmin
+from engage.admin.rights.reach import reachable
+from engage.json.compact import same_json
 from engage.models import Workspace
 
 COUNTING_SECONDS = 2.0
 LISTED = 50
 COUNTED_BEFORE_DELETION = 10_000
+_NEW_COUNT = reverse_lazy("admin:customers_segment_new_count")
 
 
 class SegmentForm(ManagedForm):
@@ -39,8 +46,8 @@ class SegmentForm(ManagedForm):
     conditions = JsonField(
         named="conditions",
         required=False,
-        help_text='Who also belongs to it, such as {"field": "customer.plan", "op": "eq", "value": "pro"}; '
-        "empty: only customers put into it.",
+        example='{"field": "customer.plan", "op": "eq", "value": "pro"}',
+        help_text="Who also belongs to it; none: only customers put into it.",
     )
 
     def clean_conditions(self) -> Any:
@@ -77,7 +84,9 @@ class SegmentAdmin(RecordAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         for warning in segment_warnings(context["original"]) if context["original"] else ():
             self.message_user(request, f"{warning.place}: {warning.remark}", messages.WARNING)
-        return super().render_change_form(request, {**context, "condition_help": CONDITION_HELP}, *args, **kwargs)
+        given = self._given(context["original"], request)
+        shown = {**context, "condition_help": CONDITION_HELP, "given": given}
+        return super().render_change_form(request, shown, *args, **kwargs)
 
     def _has_input(self, name: str, obj: Any, request: HttpRequest) -> bool:
         return asks(name, obj) and super()._has_input(name, obj, request)
@@ -88,10 +97,41 @@ class SegmentAdmin(RecordAdmin):
     @display(description="who belongs to it")
     def size(self, segment: Segment) -> str:
         try:
-            number, is_all = count_belonging(segment, seconds=COUNTING_SECONDS)
+            return _counted(segment)
         except ErrorResolvingSegments as refusal:
             return refusal.message
-        return f"{number:,}, counted just now" if is_all else f"at least {number:,}"
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.address("count/", self.count, "new_count", posted=True),
+            self.address("<str:object_id>/count/", self.count, "count", posted=True),
+            *super().get_urls(),
+        ]
+
+    def count(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
+        """Tells how many would belong to it with the conditions that are sent, or what is wrong with them."""
+        may_edit = self.has_change_permission(request) if object_id else self.has_add_permission(request)
+        if not (may_edit and may_view(Customer, request=request)):
+            raise PermissionDenied
+        segment = self.found(request, object_id, may=True) if object_id else Segment(workspace=_workspace(request))
+        try:
+            written = JsonField(named="conditions", required=False).clean(request.POST.get("conditions", ""))
+            check_segment_conditions(written, stored=same_json(written, segment.conditions))
+        except ValidationError as invalid:
+            mistakes = [("conditions", f"{message}") for message in invalid.messages]
+        except InvalidCondition as refusal:
+            mistakes = [(one.place, one.remark) for one in refusal.all_found()]
+        else:
+            segment.conditions = written
+            return JsonResponse({"told": _counted(segment)})
+        return JsonResponse({"mistakes": [{"place": place, "message": message} for place, message in mistakes]})
+
+    def _given(self, segment: Segment | None, request: HttpRequest) -> dict[str, Any]:
+        """What the page's own script needs: names to offer, and where it asks how many there would be."""
+        sees_customers = may_view(Customer, request=request)
+        url = reverse("admin:customers_segment_count", args=[quote(segment.pk)]) if segment else _NEW_COUNT
+        attributes = attributes_known_in(segment.workspace_id) if segment and sees_customers else []
+        return {"suggestions": {"attributes": attributes}, "url": str(url) if sees_customers else ""}
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
         """The latest who belong to it, for those who may see customers."""
@@ -114,6 +154,17 @@ class SegmentAdmin(RecordAdmin):
         put_in = SegmentMembership.objects.filter(segment=context["object"])
         context["members"] = count_up_to(put_in, most=COUNTED_BEFORE_DELETION)
         return super().render_delete_form(request, context)
+
+
+def _counted(segment: Segment) -> str:
+    """How many belong to it now, as words. Raises ErrorResolvingSegments."""
+    number, is_all = count_belonging(segment, seconds=COUNTING_SECONDS)
+    return f"{number:,}, counted just now" if is_all else f"at least {number:,}"
+
+
+def _workspace(request: HttpRequest) -> Workspace:
+    """The one that is sent, if this member of staff sees it. Raises Http404."""
+    return get_object_or_404(reachable(Workspace.objects.all(), request=request), pk=request.POST.get("workspace", ""))
 
 
 @admin.register(SegmentMembership)

@@ -10,6 +10,7 @@ from typing import Any
 from engage.json.described import Abouts, abouts_of, names_of
 from journeys.steps.definition import KINDS
 from journeys.steps.events import EventPattern
+from journeys.steps.exit_rules import MAX_RULES
 from journeys.steps.kinds import Kind
 from journeys.steps.written import LONGEST_ID
 
@@ -141,4 +142,19 @@ def exit_rule() -> dict[str, Any]:
             {"name": "event", "label": "An event", "fields": abouts_of(EventPattern)},
             {"name": "if", "label": "A condition", "fields": [condition]},
         ],
+    }
+
+
+def exit_rules() -> dict[str, Any]:
+    """The same of all of them."""
+    return {
+        "name": "exitOn",
+        "type": "list",
+        "label": "What ends it early",
+        "help": "At whichever step: an event ends it as soon as it is recorded, a condition if it holds before a step.",
+        "item": "rule",
+        "least": 0,
+        "most": MAX_RULES,
+        "fields": [exit_rule()],
+        "begins": {"event": ""},
     }

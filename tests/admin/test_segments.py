@@ -13,7 +13,7 @@ from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.parts.columns import page_url
 from engage.database.sql import Statement
 from engage.models import Workspace
-from tests.admin.staff import staff_with
+from tests.admin.staff import member, staff_with
 from tests.support.factories import PRO, CustomerFactory, SegmentFactory, crowd
 
 ADD = "/admin/customers/segment/add/"
@@ -129,6 +129,43 @@ def test_what_takes_too_long_is_counted_as_far_as_time_lasts_and_that_is_told(
     assert number < 7
     monkeypatch.setattr("customers.admin.segments.COUNTING_SECONDS", 0.5)
     assert "at least " in staff.get(page_url(segment)).content.decode()
+
+
+def counted(client: Client, at: str, conditions: Any, **more: str) -> Any:
+    """What the page is told of these conditions, which are not saved; the status where it is told nothing."""
+    answer = client.post(at, {"conditions": json.dumps(conditions), **more})
+    return answer.json() if answer.status_code == 200 else answer.status_code
+
+
+def test_conditions_are_counted_while_they_are_written(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    put_in = CustomerFactory.create(workspace=acme)
+    CustomerFactory.create_batch(2, workspace=acme, attributes={"plan": "pro"})
+    CustomerFactory.create(workspace=rival, attributes={"plan": "pro"})
+    segment = SegmentFactory.create(workspace=acme, members=[put_in])
+    own, new = page_url(segment).replace("/change/", "/count/"), "/admin/customers/segment/count/"
+    assert counted(staff, own, PRO) == {"told": "3, counted just now"}
+    assert counted(staff, own, None) == {"told": "1, counted just now"}
+    assert counted(staff, new, PRO, workspace=acme.id) == {"told": "2, counted just now"}
+    for conditions, place in (({"all": [PRO, {}]}, "conditions.all[1]"), ("{", "conditions"), ([], "conditions")):
+        assert [one["place"] for one in counted(staff, own, conditions)["mistakes"]] == [place]
+    assert "is not JSON" in staff.post(own, {"conditions": "{"}).json()["mistakes"][0]["message"]
+    segment.refresh_from_db()
+    assert segment.conditions is None
+
+
+def test_only_who_may_write_them_and_see_customers_counts_conditions(acme: Workspace, rival: Workspace) -> None:
+    segment = SegmentFactory.create(workspace=acme)
+    own, new = page_url(segment).replace("/change/", "/count/"), "/admin/customers/segment/count/"
+    edits = staff_with("view_segment", "add_segment", "change_segment", "view_workspace")
+    assert [counted(edits, at, PRO, workspace=acme.id) for at in (own, new)] == [403, 403]
+    for role, (is_told, of_another) in {"viewer": (403, 403), "support": (403, 403), "author": (0, 404)}.items():
+        client = member(role, acme=role)
+        for at in (own, new):
+            told = counted(client, at, PRO, workspace=acme.id)
+            assert told == (is_told or {"told": "0, counted just now"}), (role, at)
+        assert counted(client, new, PRO, workspace=rival.id) == of_another
+    stranger = member("stranger", rival="author")
+    assert [counted(stranger, at, PRO, workspace=acme.id) for at in (own, new)] == [404, 404]
 
 
 def test_a_deletion_tells_how_many_leave_a_segment(

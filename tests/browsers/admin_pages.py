@@ -14,7 +14,8 @@ from tests.browsers.furnished import Shown
 # They take a POST, answer scripts, or lead elsewhere; or they need more than an address, and have tests of their own.
 NO_PAGES = {
     "admin:autocomplete", "admin:customers_customer_export", "admin:customers_customer_put_in",
-    "admin:customers_customer_take_out", "admin:engage_auditentry_csv", "admin:engage_workspace_see_all",
+    "admin:customers_customer_take_out", "admin:customers_segment_count", "admin:customers_segment_new_count",
+    "admin:engage_auditentry_csv", "admin:engage_workspace_see_all",
     "admin:engage_workspace_see_this_one", "admin:jsi18n", "admin:journeys_connection_test",
     "admin:journeys_enrollment_end", "admin:journeys_enrollment_send_again", "admin:journeys_journey_archive",
     "admin:journeys_journey_discard", "admin:journeys_journey_draft", "admin:journeys_journey_duplicate",

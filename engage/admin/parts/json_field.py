@@ -1,6 +1,7 @@
 """The form field for JSON."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -15,14 +16,29 @@ from engage.json.storable import InvalidJson, parse_object, what_and_where
 class JsonField(JSONField):
     """JSON as text, parsed as strictly as a request body and shown indented; `named` is its name in errors.
 
-    `as_written`: the order of names is kept, so another one is a change.
+    `as_written`: the order of names is kept, so another one is a change. `form` says what an author is asked for
+    (engage/json/described.py), where a page's script makes a form of it, and `example` how the text may look.
     """
 
-    def __init__(self, *, named: str, as_written: bool = False, **kwargs: Any) -> None:
-        widget = UnfoldAdminTextareaWidget(attrs={"class": "engage-json", "spellcheck": "false"})
-        super().__init__(widget=widget, **kwargs)
+    def __init__(
+        self,
+        *,
+        named: str,
+        as_written: bool = False,
+        form: Mapping[str, Any] | None = None,
+        example: str = "",
+        **kwargs: Any,
+    ) -> None:
+        attrs = {"class": "engage-json", "spellcheck": "false", **({"placeholder": example} if example else {})}
+        super().__init__(widget=UnfoldAdminTextareaWidget(attrs=attrs), **kwargs)
+        if form:
+            self.offer(form)
         self.named = named
         self.as_written = as_written
+
+    def offer(self, form: Mapping[str, Any]) -> None:
+        """Has the page's script make this form."""
+        self.widget.attrs["data-form"] = json.dumps(form)
 
     def to_python(self, value: Any) -> Any:
         if value in self.empty_values:

@@ -20,6 +20,7 @@ from engage.json.compact import same_json, unicode_json
 from engage.plurals import counted
 from journeys.admin.content_rights import sees_queries
 from journeys.admin.journeys.suggestions import suggestions
+from journeys.design.asked import BESIDE_STEPS
 from journeys.design.authoring import InvalidJourney, refusals_of
 from journeys.design.drafts import (
     Content,
@@ -37,7 +38,7 @@ from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.acts import queued_and_inside
 from journeys.steering.moving import GONE, OTHER_TYPE, UNDER_WAY, Moving
 from journeys.steps.definition import readable_steps
-from journeys.steps.description import described, exit_rule
+from journeys.steps.description import described
 from journeys.steps.secrets import masked_steps, steps_masked_beside
 
 _MOST = 100  # mistakes
@@ -51,7 +52,7 @@ def studio_of(journey: Journey, *, request: HttpRequest, may_edit: bool, now: da
     return {
         "text": unicode_json(_as_written(replace(content, steps=steps))),
         "kinds": described(),
-        "exitRule": exit_rule(),
+        "beside": BESIDE_STEPS,
         "mayEdit": may_edit,
         "urls": {name: _url(name, journey) for name in ("keep", "preview", "publish", "discard", "try")},
         "starters": [

@@ -4,20 +4,18 @@ Each is asked for in a bounded part of what there is: the latest. What belongs t
 them.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from customers.admin.suggestions import attributes_known_in
 from engage.database.object_ids import first_id_at
 from engage.database.sql import Statement
 from journeys.connections.messages import MESSAGES
 from journeys.models import Connection, Journey, Trigger, Variable
 
 _RECENT = timedelta(days=30)
-_MOST_ROWS, _MOST_NAMES, _MOST_VALUES, _LONGEST_VALUE = 5_000, 200, 8, 40
-_OFTEN = 3  # customers of the latest who share a value, before it is offered
+_MOST_ROWS, _MOST_NAMES = 5_000, 200
 _OWN_EVENTS = ("in_app.shown", "in_app.acted", "in_app.closed", "in_app.expired")
 
 _EVENTS = Statement(f"""
@@ -27,9 +25,6 @@ SELECT name FROM (
 ) AS latest
 GROUP BY name ORDER BY count(*) DESC, name LIMIT {_MOST_NAMES}
 """)  # noqa: S608
-_PROFILES = Statement("""
-SELECT attributes FROM customers_customer WHERE workspace_id = {workspace_id} ORDER BY id DESC LIMIT 200
-""")
 
 
 def suggestions(journey: Journey, *, of_customers: bool, now: datetime) -> dict[str, Any]:
@@ -37,7 +32,7 @@ def suggestions(journey: Journey, *, of_customers: bool, now: datetime) -> dict[
     workspace = journey.workspace_id
     since = first_id_at(now - _RECENT)
     events = _EVENTS.column(workspace_id=workspace, since=since) if of_customers else []
-    attributes = _attributes(workspace) if of_customers else []
+    attributes = attributes_known_in(workspace) if of_customers else []
     payloads = Trigger.objects.filter(workspace_id=workspace, journey=journey).order_by("-serial")[:20]
     keys = Counter(name for payload in payloads.values_list("payload", flat=True) for name in payload)
     messages, recorded = MESSAGES.offered(workspace)
@@ -52,25 +47,3 @@ def suggestions(journey: Journey, *, of_customers: bool, now: datetime) -> dict[
         ],
         "variables": [*Variable.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True)],
     }
-
-
-def _attributes(workspace_id: str) -> list[dict[str, Any]]:
-    """Those of the latest customers, with their types and the values that several have."""
-    profiles = [json.loads(text) for text in _PROFILES.column(workspace_id=workspace_id)]
-    values: dict[str, Counter[Any]] = {}
-    for name, value in _members(profiles):
-        if isinstance(value, str | int | float | bool) and len(str(value)) <= _LONGEST_VALUE:
-            values.setdefault(name, Counter())[value] += 1
-        else:
-            values.setdefault(name, Counter())
-    return [
-        {
-            "name": name,
-            "values": [value for value, number in known.most_common(_MOST_VALUES) if number >= _OFTEN],
-        }
-        for name, known in sorted(values.items())[:_MOST_NAMES]
-    ]
-
-
-def _members(profiles: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, Any]]:
-    return ((name, value) for profile in profiles for name, value in profile.items())

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { begun, done, redone, undone } from "../../../journeys/static/journeys/studio/history.js";
-import { read, write } from "../../../journeys/static/journeys/studio/json.js";
+import { read, write } from "../../../customers/static/customers/forms/json.js";
 import { ENTRY, at, modelOf, put, whyNot } from "../../../journeys/static/journeys/studio/model.js";
 
 const { kinds, texts, valid } = JSON.parse(readFileSync(process.env.STUDIO, "utf8"));

@@ -32,6 +32,7 @@ export function edit(area, { url, examples }) {
     const number = mistakes.length + more;
     const found = [number && counted(number, "mistake"), warnings.length && counted(warnings.length, "warning")].filter(Boolean);
     told.textContent = found.length ? `${found.join(", ")}:` : "No mistakes.";
+    for (const one of fields) if (one.dataset?.form) one.dispatchEvent(new CustomEvent("told", { detail: placed(mistakes, one.name) }));
     list.replaceChildren(...mistakes.map((one) => itemOf(one, "")), ...warnings.map((one) => itemOf(one, "warning")));
     host.hidden = !drawing && !host.viewport;
     host.classList.toggle("stale", !drawing);
@@ -52,11 +53,18 @@ function made(name, properties) {
 
 const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
+/** Those of the field, as {place, message}: each message begins with its place. */
+const placed = (mistakes, name) => mistakes.filter(({ field }) => field === name).map(({ message }) => {
+  const [place] = message.split(" ", 1);
+  return { place, message: message.slice(place.length).trim() };
+});
+
 function itemOf({ field, message, line, begin, end }, kind) {
   const area = document.getElementById(`id_${field}`);
   const button = made("button", { type: "button", textContent: `${kind && "⚠ "}Line ${line}: ${message}` });
   button.addEventListener("click", () => {
     const whole = area.value.slice(begin, end).includes("\n") ? begin : end;
+    area.dispatchEvent(new Event("shown"));
     area.focus();
     area.setSelectionRange(begin, whole);
     const height = parseFloat(getComputedStyle(area).lineHeight) || 18;

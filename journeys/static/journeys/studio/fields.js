@@ -1,8 +1,9 @@
 // A form made from what a step's kind says of its fields: {name, type, label, help, required, …}.
-import { conditionEditor, offsetEditor } from "./conditions.js";
-import { button, el, holding, input, newId, select, suggesting } from "./dom.js";
-import { UNITS, parsed, written } from "./durations.js";
-import { bodyEditor, headersEditor, jsonEditor, membersEditor, numberInput, pathsEditor, textEditor } from "./values.js";
+import { conditionEditor, offsetEditor } from "../../customers/forms/conditions.js";
+import { button, el, holding, input, newId, said, select, suggesting } from "../../customers/forms/dom.js";
+import { UNITS, parsed, written } from "../../customers/forms/durations.js";
+import { shownName } from "../../customers/forms/json.js";
+import { bodyEditor, headersEditor, jsonEditor, membersEditor, numberInput, pathsEditor, textEditor } from "../../customers/forms/values.js";
 
 const DAYS = { mo: "Monday", tu: "Tuesday", we: "Wednesday", th: "Thursday", fr: "Friday", sa: "Saturday", su: "Sunday" };
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -16,18 +17,21 @@ export function fieldsOf(fields, context) {
 }
 
 function fieldOf(about, context) {
-  const { value, put, studio, disabled, reshape } = context;
   const id = newId();
-  const place = context.place ? `${context.place}.${about.name}` : about.name;
-  const editor = EDITORS[about.type];
-  const told = about.help ? el("p", { class: "studio-help" }, about.help) : null;
-  const one = editor({
+  const { one, told } = editorOf(about, { ...context, id });
+  const help = about.help ? el("p", { class: "studio-help" }, about.help) : null;
+  if (GROUPS.has(about.type)) return el("fieldset", { class: "studio-field" }, el("legend", {}, about.label), help, one, told);
+  return el("div", { class: "studio-field" }, el("label", { htmlFor: id }, about.label), one, help, told);
+}
+
+/** The field's editor without its label, and where it is told what is wrong. */
+export function editorOf(about, { value, put, studio, disabled, reshape, place: within, id }) {
+  const place = within ? `${within}.${about.name}` : about.name;
+  const one = EDITORS[about.type]({
     about, id, place, disabled, studio, reshape, label: about.label, optional: !about.required && !("start" in about),
     value: value[about.name], set: (next, again) => put(about.name, next, again), owner: value,
   });
-  const said = el("p", { class: "studio-said engage-bad", "data-place": place });
-  if (GROUPS.has(about.type)) return el("fieldset", { class: "studio-field" }, el("legend", {}, about.label), told, one, said);
-  return el("div", { class: "studio-field" }, el("label", { htmlFor: id }, about.label), one, told, said);
+  return { one, told: said(place) };
 }
 
 /** Which of several sets of fields stands there. */
@@ -101,21 +105,41 @@ function inAppStep({ value, set, disabled, id, studio }) {
 }
 
 function list(context) {
-  const { value, set, about, disabled, studio, reshape } = context;
+  const { value, set, about, disabled } = context;
   if (!Array.isArray(value)) return jsonEditor(context);
   const total = about.fields.some(({ type }) => type === "weight") ? value.reduce((sum, { weight }) => sum + (Number(weight) || 0), 0) : 0;
   const held = holding(value, set);
-  const start = () => Object.fromEntries(about.fields.map((field) => [field.name, field.type === "step" ? null : field.start]));
+  const start = () => about.begins ?? Object.fromEntries(about.fields.map((field) => [field.name, field.type === "step" ? null : field.start]));
   const items = value.map((item, at) => el("fieldset", { class: "studio-item" },
     el("legend", {}, `${about.item} ${at + 1}`, total ? ` (${((100 * Number(item.weight)) / total).toPrecision(3)} %)` : ""),
-    fieldsOf(about.fields, {
-      value: item, place: `${context.place}[${at}]`, disabled, studio, reshape,
-      put: (name, next, again) => held.set(held.now.with(at, put(held.now[at], name, next)), again),
-    }),
+    objectEditor({
+      ...context, id: undefined, about, value: item, place: `${context.place}[${at}]`, label: `${about.item} ${at + 1}`,
+      set: (next, again) => held.set(held.now.with(at, next ?? {}), again),
+    }), said(`${context.place}[${at}]`),
     button(`Take out ${about.item} ${at + 1}`, () => held.set(held.now.toSpliced(at, 1), true), { disabled: disabled || value.length <= about.least })));
   const add = button(`Add a ${about.item}`, () => held.set([...held.now, start()], true), { disabled: disabled || value.length >= about.most });
   return el("div", {}, items, add);
 }
+
+/** An object by its fields; other names are left in it, and told. */
+function objectEditor(context) {
+  const { about, set } = context;
+  const value = context.value ?? {};
+  if (!isObject(value)) return jsonEditor(context);
+  const held = holding(value, set);
+  const asked = about.fields.flatMap((field) => (field.type === "variants" ? field.variants.flatMap(({ fields }) => fields) : [field]));
+  const others = Object.keys(value).filter((name) => !asked.some((field) => field.name === name));
+  return el("div", { class: "studio-object" }, fieldsOf(about.fields, {
+    ...context, value,
+    put: (name, next, again) => held.set(put(held.now, name, next), again),
+    replace: (change, again) => held.set(change(held.now), again),
+  }), others.length ? el("p", { class: "studio-help" }, `It also holds ${others.map(shownName).join(", ")}, which JSON shows.`) : null);
+}
+
+/** As objectEditor; an empty one that may be left out is none. */
+const object = (context) => objectEditor({
+  ...context, set: (next, again) => context.set(context.optional && isObject(next) && !Object.keys(next).length ? undefined : next, again),
+});
 
 /** The object with this in it; undefined takes it out. */
 export function put(value, name, inner) {
@@ -152,7 +176,7 @@ function inputs(context) {
     return el("div", { class: "studio-field" }, el("label", { htmlFor: id }, label),
       textEditor({ ...context, id, label, optional: true, value: value[name], set: (next) => held.set(put(held.now, name, next)) }),
       description ? el("p", { class: "studio-help" }, description) : null,
-      el("p", { class: "studio-said engage-bad", "data-place": `${context.place}.${name}` }));
+      said(`${context.place}.${name}`));
   }));
 }
 
@@ -170,8 +194,12 @@ const EDITORS = {
   },
   flag: ({ value, set, disabled, id, about }) => el("input", { type: "checkbox", id, disabled, checked: value ?? about.default ?? false, change: ({ target }) => set(target.checked === (about.default ?? false) ? undefined : target.checked) }),
   whole: ({ value, set, disabled, id, optional }) => input(value ?? "", (text) => (/^-?\d+$/.test(text) ? set(Number(text)) : optional && set(undefined)), { id, disabled, inputMode: "numeric", class: "engage-input studio-number" }),
+  plain: ({ value, set, disabled, id, about }) => input(value, (text) => set(text || undefined), { id, disabled, placeholder: about.hint }),
+  number: ({ value, set, disabled, id, optional }) => numberInput(value, set, { id, disabled, class: "engage-input studio-number", optional }),
+  pick: ({ value, set, disabled, id, about }) => select([[undefined, "…"], ...about.choices], value, (next) => set(next), { id, disabled }),
+  any: jsonEditor, object,
   weight: ({ value, set, disabled, id }) => numberInput(value, set, { id, disabled, class: "engage-input studio-number" }),
   offset: offsetEditor, condition: conditionEditor, members: membersEditor, headers: headersEditor, paths: pathsEditor, json: bodyEditor,
   duration, zone, days, step, in_app_step: inAppStep, list, auth, inputs,
 };
-const GROUPS = new Set(["condition", "members", "headers", "paths", "json", "days", "list", "auth", "inputs", "offset"]);
+const GROUPS = new Set(["condition", "members", "headers", "paths", "json", "days", "list", "auth", "inputs", "offset", "object"]);

@@ -1,5 +1,5 @@
 // The steps as a list, each with its ways: all that the drawing can do, for keyboards and screen readers.
-import { button, el, icon } from "./dom.js";
+import { button, el, icon } from "../../customers/forms/dom.js";
 import { ENTRY } from "./model.js";
 
 export function stepList(studio, acts) {

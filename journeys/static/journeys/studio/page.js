@@ -1,9 +1,9 @@
 // The page on which a journey is edited: the list, the drawing, the form of a step, and the draft on the server.
 import { drawInto } from "./canvas.js";
-import { button, el } from "./dom.js";
+import { button, el, replaced, tell, whenReleased } from "../../customers/forms/dom.js";
 import { begun, done, redone, undone } from "./history.js";
-import { exitForm, stepForm, tell } from "./inspector.js";
-import { read, write } from "./json.js";
+import { besideForm, stepForm } from "./inspector.js";
+import { read, write } from "../../customers/forms/json.js";
 import { menuOf, stepList } from "./list.js";
 import { modelOf, put, whyNot } from "./model.js";
 import { keeping } from "./saving.js";
@@ -15,16 +15,15 @@ const model = modelOf(given.kinds);
 let history = begun(read(given.text));
 let told = given;
 let view = "steps";
-let isPressed = false;
 let waits = false;
 let again = { list: true, form: true, drawing: true };
 
 /** What the parts of the page read. */
 const studio = {
-  model, exitRule: given.exitRule, suggestions: given.suggestions, disabled: !given.mayEdit, chosen: null, asJson: new Set(),
+  model, besideFields: given.beside, suggestions: given.suggestions, disabled: !given.mayEdit, chosen: null, asJson: new Set(),
   get steps() { return history.now.steps; },
-  get exitOn() { return history.now.exitOn ?? []; },
-  get entryConditions() { return history.now.entryConditions ?? undefined; },
+  get exitOn() { return history.now.exitOn; },
+  get beside() { return { ...history.now, exitOn: history.now.exitOn ?? [] }; },
   previewFor: "", preview: (text) => draft.preview(text, studio.previewFor),
   wordsOf: (step) => told.words[step.id]?.does ?? model.byType.get(step.type)?.title ?? String(step.type),
   waysOf: (step) => told.words[step.id]?.ways ?? [],
@@ -101,11 +100,7 @@ const acts = {
     const number = studio.steps.findIndex((step) => step.id === id);
     if (number >= 0) change(put(history.now, ["steps", number], changed(studio.steps[number])), reshape);
   },
-  setExit(number, changed, reshape = false) {
-    const rules = studio.exitOn[number] === undefined ? [...studio.exitOn, changed()] : put(studio.exitOn, [number], changed(studio.exitOn[number]));
-    change({ ...history.now, exitOn: rules }, reshape);
-  },
-  setEntry: (next, reshape = false) => change(put(history.now, ["entryConditions"], next), reshape),
+  setBeside: (name, next, reshape = false) => change(put(history.now, [name], next), reshape),
   reshape: () => update({ form: true }),
   undo: () => { history = undone(history); after(true); },
   redo: () => { history = redone(history); after(true); },
@@ -157,14 +152,13 @@ function update(parts) {
   again = { ...again, ...Object.fromEntries(Object.entries(parts).filter(([, wanted]) => wanted)) };
   if (waits) return;
   waits = true;
-  requestAnimationFrame(render);
+  whenReleased(render);
 }
 
 /** Once what is to be drawn is there. */
 const later = (act) => requestAnimationFrame(() => requestAnimationFrame(act));
 
 function render() {
-  if (isPressed) return void requestAnimationFrame(render);
   waits = false;
   const wrong = whyNot(history.now);
   if (wrong) view = "json";
@@ -195,21 +189,9 @@ function showView() {
 }
 
 function formOf() {
-  if (view === "exits") return exitForm(studio, acts);
+  if (view === "exits") return besideForm(studio, acts);
   const step = studio.steps.find(({ id }) => id === studio.chosen);
   return step ? stepForm(studio, step, acts) : el("p", { class: "text-subtle studio-help" }, "Choose a step to see what it does.");
-}
-
-/** The new content, with the focus where it was: on the same control of the same form. */
-function replaced(place, content) {
-  const focusable = (within) => [...within.querySelectorAll("button, input, select, textarea, [tabindex]")];
-  const focused = focusable(place).indexOf(document.activeElement);
-  const name = document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.dataset?.step;
-  place.replaceChildren(content);
-  if (focused < 0) return;
-  const now = focusable(place);
-  const same = name && now.find((one) => one.getAttribute("aria-label") === name || one.dataset.step === name);
-  (same ?? now[Math.min(focused, now.length - 1)])?.focus();
 }
 
 let drawing;
@@ -245,8 +227,6 @@ function jsonView() {
   return el("div", {}, area, said);
 }
 
-addEventListener("pointerdown", () => { isPressed = true; }, true);
-for (const end of ["pointerup", "pointercancel", "dragend"]) addEventListener(end, () => setTimeout(() => { isPressed = false; }), true);
 addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.matches?.("input, textarea")) return;
   event.preventDefault();

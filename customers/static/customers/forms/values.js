@@ -60,9 +60,10 @@ export function jsonEditor({ value, set, disabled, label, id }) {
 }
 
 /** A number as it is written, such as 1.0. */
-export function numberInput(value, set, more = {}) {
+export function numberInput(value, set, { optional, ...more } = {}) {
   return input(isNumber(value) ? shownName(String(value)) : "", (text) => {
     const number = text.trim();
+    if (!number && optional) set(undefined);
     if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(number)) set(read(number));
   }, { inputMode: "decimal", ...more });
 }

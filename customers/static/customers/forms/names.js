@@ -26,4 +26,7 @@ function kept(steps) {
   return keeping.flatMap(({ id, keep }) => [...Object.keys(keep), "status"].map((name) => `steps.${id}.${name}`));
 }
 
-export const frequent = ({ suggestions }, field) => suggestions.attributes.find(({ name }) => field === `customer.${name}`)?.values ?? [];
+const attribute = ({ suggestions }, field) => suggestions.attributes.find(({ name }) => field === `customer.${name}`);
+export const frequent = (studio, field) => attribute(studio, field)?.values ?? [];
+/** The kind of value that customers have there: "text", "number", "flag" or "". */
+export const kindHad = (studio, field) => attribute(studio, field)?.kind ?? "";

@@ -1,8 +1,9 @@
 // Conditions as rows: a field, an operation, a value; grouped two deep. What is deeper, or of another form, is JSON.
-import { button, el, holding, input, select, suggesting } from "./dom.js";
+import { button, el, holding, input, said, select, suggesting } from "./dom.js";
 import { UNITS, parsed, written } from "./durations.js";
-import { isNumber, shownName, write } from "./json.js";
-import { fieldsOf, frequent } from "./names.js";
+import { write } from "./json.js";
+import { fieldsOf, frequent, kindHad } from "./names.js";
+import { START, isAlone, kindOf, listed, mayBecome, operated, reshaped, shapeOf, wordsOf } from "./shapes.js";
 import { jsonEditor, numberInput } from "./values.js";
 
 const DEEPEST = 2;
@@ -11,19 +12,8 @@ const OPERATIONS = [
   ["in", "is one of"], ["not_in", "is none of"], ["contains", "contains"], ["starts_with", "begins with"], ["ends_with", "ends with"],
   ["exists", "is there"], ["not_exists", "is not there"], ["before", "is before"], ["after", "is after"],
 ];
-const ALONE = new Set(["exists", "not_exists"]);
 const SHAPES = [["test", "One test"], ["all", "All of"], ["any", "Any of"], ["not", "Not"]];
 const KINDS = [["text", "text"], ["number", "number"], ["flag", "yes or no"], ["list", "list"], ["now", "from now"], ["field", "field"], ["json", "JSON"]];
-const START = { text: "", number: 0, flag: true, list: [], now: { now: "-P7D" } };
-const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-const only = (value, name) => Object.keys(value).length === 1 && name in value;
-
-function shapeOf(value) {
-  if (!isObject(value)) return "json";
-  for (const name of ["all", "any"]) if (only(value, name)) return Array.isArray(value[name]) ? name : "json";
-  if (only(value, "not")) return "not";
-  return Object.keys(value).every((name) => ["field", "op", "value", "to"].includes(name)) ? "test" : "json";
-}
 
 /** One condition that may be missing where it is optional. */
 export function conditionEditor(context) {
@@ -36,46 +26,31 @@ export function conditionEditor(context) {
 }
 
 function part(context) {
-  const { value, disabled, label, depth } = context;
+  const { value, disabled, label, depth, place } = context;
   const held = holding(value, context.set);
   const { set } = held;
   const shape = shapeOf(value);
-  if (shape === "json" || depth > DEEPEST) return jsonEditor({ ...context, id: undefined });
-  const shapes = depth < DEEPEST ? SHAPES : SHAPES.slice(0, 1);
+  if (shape === "json" || (shape !== "test" && depth >= DEEPEST)) return jsonEditor({ ...context, id: undefined });
+  const shapes = depth < DEEPEST ? SHAPES.filter(([to]) => mayBecome(value, shape, to)) : SHAPES.slice(0, 1);
   const chosen = select(shapes, shape, (next) => set(reshaped(held.now, shape, next), true), { disabled, "aria-label": `Form of ${label}`, class: "engage-input studio-shape" });
-  if (shape === "test") return el("div", { class: "studio-test" }, depth < DEEPEST ? chosen : null, test(context, held));
-  if (shape === "not") return el("div", { class: "studio-group" }, chosen, part({ ...context, depth: depth + 1, value: value.not, label: `not, in ${label}`, set: (inner, reshape) => set({ not: inner }, reshape) }));
+  if (shape === "test") return el("div", { class: "studio-test" }, depth < DEEPEST ? chosen : null, test(context, held), depth ? said(place) : null);
+  if (shape === "not") return el("div", { class: "studio-group" }, chosen, part({ ...context, depth: depth + 1, value: value.not, place: `${place}.not`, label: `not, in ${label}`, set: (inner, reshape) => set({ not: inner }, reshape) }));
   const list = value[shape];
   const put = (next, reshape) => set({ [shape]: next(held.now[shape]) }, reshape);
   const rows = list.map((inner, at) => el("div", { class: "studio-row" },
-    part({ ...context, depth: depth + 1, value: inner, label: `condition ${at + 1} of ${label}`, set: (next, reshape) => put((now) => now.with(at, next), reshape) }),
+    part({ ...context, depth: depth + 1, value: inner, place: `${place}.${shape}[${at}]`, label: `condition ${at + 1} of ${label}`, set: (next, reshape) => put((now) => now.with(at, next), reshape) }),
     button("×", () => put((now) => now.toSpliced(at, 1), true), { disabled: disabled || list.length < 2, "aria-label": `Take out condition ${at + 1} of ${label}` })));
   return el("div", { class: "studio-group" }, chosen, rows, button("Add a condition", () => put((now) => [...now, {}], true), { disabled, "aria-label": `Add a condition to ${label}` }));
-}
-
-function reshaped(value, from, to) {
-  const inner = from === "not" ? [value.not] : from === "test" ? [value] : value[from];
-  if (to === "test") return inner[0] ?? {};
-  return to === "not" ? { not: inner.length === 1 ? inner[0] : value } : { [to]: inner };
-}
-
-function kindOf(value) {
-  if ("to" in value) return "field";
-  const operand = value.value;
-  if (isNumber(operand)) return "number";
-  if (operand === undefined || typeof operand === "string") return "text";
-  if (typeof operand === "boolean") return "flag";
-  if (Array.isArray(operand)) return operand.every((one) => typeof one === "string" || isNumber(one)) ? "list" : "json";
-  return isObject(operand) && only(operand, "now") ? "now" : "json";
 }
 
 function test(context, held) {
   const { value, disabled, label, about, studio } = context;
   const { set } = held;
   const fields = fieldsOf(studio, about.roots);
-  const field = suggesting(fields, value.field, (name) => set({ ...held.now, field: name, ...(value.op ? {} : { op: "eq", value: "" }) }, !value.op), { disabled, "aria-label": `Field of ${label}`, placeholder: "customer.plan" });
+  const begun = (name) => (value.op ? {} : { op: "eq", value: START[kindHad(studio, name) || "text"] });
+  const field = suggesting(fields, value.field, (name) => set({ ...held.now, field: name, ...begun(name) }, !value.op), { disabled, "aria-label": `Field of ${label}`, placeholder: "customer.plan" });
   const op = select([...(value.op ? [] : [[undefined, "…"]]), ...OPERATIONS], value.op, (next) => set(operated(held.now, next), true), { disabled, "aria-label": `Operation of ${label}` });
-  if (!value.op || ALONE.has(value.op)) return [field, op];
+  if (!value.op || isAlone(value.op)) return [field, op];
   const kind = kindOf(value);
   const changed = (next) => {
     const { field, op } = held.now;
@@ -83,15 +58,6 @@ function test(context, held) {
   };
   const kinds = select(KINDS, kind, changed, { disabled, "aria-label": `Kind of the value of ${label}`, class: "engage-input studio-kind" });
   return [field, op, kinds, operand(kind, context, held, fields)];
-}
-
-function operated(value, op) {
-  const { field, to, value: operand } = value;
-  if (ALONE.has(op)) return { field, op };
-  if (to !== undefined) return { field, op, to };
-  const wantsList = op === "in" || op === "not_in";
-  if (wantsList !== Array.isArray(operand)) return { field, op, value: wantsList ? (operand ? [operand] : []) : operand?.[0] ?? "" };
-  return { field, op, value: operand };
 }
 
 function operand(kind, context, held, fields) {
@@ -102,11 +68,7 @@ function operand(kind, context, held, fields) {
   if (kind === "number") return numberInput(value.value, put, named);
   if (kind === "flag") return select([[true, "yes"], [false, "no"]], value.value, put, named);
   if (kind === "now") return offsetEditor({ value: value.value.now, set: (now) => put({ now: now ?? "PT0S" }), disabled, label: `Value of ${label}` });
-  if (kind === "list") {
-    const types = value.value.some((one) => typeof one === "string" && !isNumber(one)) || !value.value.length ? String : Number;
-    const words = value.value.map((one) => shownName(String(one))).join(", ");
-    return input(words, (text) => put(text.split(",").map((word) => word.trim()).filter(Boolean).map(types)), { ...named, placeholder: "one, another" });
-  }
+  if (kind === "list") return input(wordsOf(value.value), (words) => put(listed(words, value.value)), { ...named, placeholder: "one, another" });
   if (kind === "json") return jsonEditor({ value: value.value, set: put, disabled, label: `Value of ${label}` });
   return suggesting(frequent(studio, value.field).map((one) => (typeof one === "string" ? one : write(one))), value.value, put, named);
 }

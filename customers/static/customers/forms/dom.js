@@ -44,3 +44,37 @@ export function suggesting(words, value, change, more = {}) {
   const id = newId();
   return [input(value, change, { list: id, ...more }), el("datalist", { id }, words.map((word) => el("option", { value: word })))];
 }
+
+let isPressed = false;
+/** Before the next picture, but never while a button is held down: what is clicked must not move away. */
+export const whenReleased = (act) => requestAnimationFrame(() => (isPressed ? whenReleased(act) : act()));
+addEventListener("pointerdown", () => { isPressed = true; }, true);
+for (const end of ["pointerup", "pointercancel", "dragend"]) addEventListener(end, () => setTimeout(() => { isPressed = false; }), true);
+
+/** The new content, with the focus where it was: on the same control of the same form. */
+export function replaced(place, content) {
+  const focusable = (within) => [...within.querySelectorAll("button, input, select, textarea, [tabindex]")];
+  const focused = focusable(place).indexOf(document.activeElement);
+  const name = document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.dataset?.step;
+  place.replaceChildren(content);
+  if (focused < 0) return;
+  const now = focusable(place);
+  const same = name && now.find((one) => one.getAttribute("aria-label") === name || one.dataset.step === name);
+  (same ?? now[Math.min(focused, now.length - 1)])?.focus();
+}
+
+/** Where it is told what is wrong at the place. */
+export const said = (place) => el("p", { class: "studio-said engage-bad", "data-place": place });
+
+/** Puts each mistake and warning below the innermost field that it is about. */
+export function tell(form, found) {
+  const fields = [...form.querySelectorAll("[data-place]")];
+  const by = new Map(fields.map((field) => [field, []]));
+  for (const { place, message, kind } of found) {
+    const within = fields.filter(({ dataset }) => place === dataset.place || (place.startsWith(dataset.place) && ".[".includes(place[dataset.place.length])));
+    const innermost = within.reduce((best, field) => (!best || field.dataset.place.length > best.dataset.place.length ? field : best), null);
+    const rest = innermost ? place.slice(innermost.dataset.place.length).replace(/^\./, "") : "";
+    by.get(innermost)?.push(`${kind === "warning" ? "⚠ " : ""}${rest ? `${rest} ` : ""}${message}`);
+  }
+  for (const [field, messages] of by) field.textContent = messages.join(" ");
+}

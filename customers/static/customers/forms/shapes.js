@@ -1,0 +1,66 @@
+// What a condition is as rows, and what becomes of it when a row is changed. All of it is pure.
+import { isNumber, shownName } from "./json.js";
+
+const ALONE = new Set(["exists", "not_exists"]);
+const LISTS = new Set(["in", "not_in"]);
+export const START = { text: "", number: 0, flag: true, list: [], now: { now: "-P7D" } };
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const only = (value, name) => Object.keys(value).length === 1 && name in value;
+
+/** "test", "all", "any" or "not"; "json" for what rows cannot show. */
+export function shapeOf(value) {
+  if (!isObject(value)) return "json";
+  for (const name of ["all", "any"]) if (only(value, name)) return Array.isArray(value[name]) ? name : "json";
+  if (only(value, "not")) return "not";
+  const texts = ["field", "op", "to"].every((name) => value[name] === undefined || typeof value[name] === "string");
+  return texts && Object.keys(value).every((name) => ["field", "op", "value", "to"].includes(name)) ? "test" : "json";
+}
+
+const within = (value, shape) => (shape === "not" ? [value.not] : shape === "test" ? [value] : value[shape]);
+
+/** Whether it can be of the shape without losing anything: one test is not several. */
+export const mayBecome = (value, from, to) => to !== "test" || within(value, from).length < 2;
+
+export function reshaped(value, from, to) {
+  const inner = within(value, from);
+  if (to === "test") return inner[0] ?? {};
+  return to === "not" ? { not: inner.length === 1 ? inner[0] : value } : { [to]: inner };
+}
+
+/** The kind of what a test compares with; "json" for what a row cannot show whole. */
+export function kindOf(value) {
+  if ("to" in value) return "field";
+  const operand = value.value;
+  if (isNumber(operand)) return "number";
+  if (operand === undefined || typeof operand === "string") return /[\r\n]/.test(operand ?? "") ? "json" : "text";
+  if (typeof operand === "boolean") return "flag";
+  if (Array.isArray(operand)) return isPlain(operand) ? "list" : "json";
+  return isObject(operand) && only(operand, "now") && typeof operand.now === "string" ? "now" : "json";
+}
+
+/** Whether the list is the same after it was shown with commas and read again. */
+function isPlain(list) {
+  const again = listed(wordsOf(list), list);
+  return again.length === list.length && list.every((one, at) => one === again[at]);
+}
+
+export const wordsOf = (list) => list.map((one) => shownName(String(one))).join(", ");
+
+/** The words between commas; numbers, if those before were numbers. */
+export function listed(words, before) {
+  const numbers = before.length > 0 && before.every((one) => typeof one === "number");
+  return words.split(",").map((word) => word.trim()).filter(Boolean).map((word) => (numbers && String(Number(word)) === word ? Number(word) : word));
+}
+
+/** The test with another operation, and as much of its value as that can have. */
+export function operated(value, op) {
+  const { field, to, value: operand } = value;
+  if (ALONE.has(op)) return { field, op };
+  if (to !== undefined) return { field, op, to };
+  const wantsList = LISTS.has(op);
+  if (wantsList === Array.isArray(operand)) return { field, op, value: operand ?? "" };
+  if (wantsList) return { field, op, value: operand === undefined || operand === "" ? [] : [operand] };
+  return { field, op, value: operand.length ? operand[0] : "" };
+}
+
+export const isAlone = (op) => ALONE.has(op);

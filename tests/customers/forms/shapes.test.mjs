@@ -1,0 +1,55 @@
+// Conditions as rows, which is pure: reads {conditions} from the file that CONDITIONS names.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { read, write } from "../../../customers/static/customers/forms/json.js";
+import { kindOf, listed, mayBecome, operated, reshaped, shapeOf, wordsOf } from "../../../customers/static/customers/forms/shapes.js";
+
+const conditions = JSON.parse(readFileSync(process.env.CONDITIONS, "utf8")).map((text) => read(text));
+const SHAPES = ["test", "all", "any", "not"];
+const OPERATIONS = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "not_in", "contains", "starts_with", "ends_with", "before", "after"];
+const plan = { field: "customer.plan", op: "eq", value: "pro" };
+
+/** All conditions within this one, itself among them. */
+function parts(value) {
+  const shape = shapeOf(value);
+  const inner = shape === "not" ? [value.not] : shape === "all" || shape === "any" ? value[shape] : [];
+  return [value, ...inner.flatMap(parts)];
+}
+
+test("each valid condition has rows, and each row shows its value whole", () => {
+  for (const one of conditions.flatMap(parts)) {
+    assert.notEqual(shapeOf(one), "json", write(one));
+    if (shapeOf(one) !== "test" || kindOf(one) !== "list") continue;
+    assert.deepEqual(listed(wordsOf(one.value), one.value), one.value);
+  }
+});
+
+test("another form of a condition loses no test of it", () => {
+  const tests = (value) => parts(value).filter((one) => shapeOf(one) === "test").map((one) => write(one));
+  for (const one of conditions) {
+    for (const to of SHAPES.filter((shape) => mayBecome(one, shapeOf(one), shape))) {
+      const made = reshaped(one, shapeOf(one), to);
+      assert.deepEqual(tests(made), tests(one));
+      assert.notEqual(shapeOf(made), "json");
+    }
+  }
+  assert.equal(mayBecome({ all: [plan, plan] }, "all", "test"), false);
+});
+
+test("another operation keeps what it can have", () => {
+  for (const op of OPERATIONS) assert.equal(write(operated(operated(plan, op), "eq")), write(plan), op);
+  assert.deepEqual(operated(plan, "exists"), { field: "customer.plan", op: "exists" });
+  assert.deepEqual(operated({ field: "a", op: "eq", to: "b" }, "in"), { field: "a", op: "in", to: "b" });
+  assert.deepEqual(operated({ field: "a", op: "exists" }, "eq"), { field: "a", op: "eq", value: "" });
+  assert.deepEqual(operated({ field: "a", op: "eq", value: 0 }, "in"), { field: "a", op: "in", value: [0] });
+});
+
+test("what a row cannot show whole is JSON", () => {
+  for (const text of ['["a, b"]', '["a",1]', '[" a"]', "[1.0]", "[true]", '{"now":1}', '{"now":"P1D","more":1}', "null", '"a\\nb"']) {
+    assert.equal(kindOf({ field: "a", op: "eq", value: read(text) }), "json", text);
+  }
+  for (const text of ['{"all":{}}', '{"all":[],"more":1}', '{"field":1,"op":"eq"}', "[]", "null", '{"if":{}}']) {
+    assert.equal(shapeOf(read(text)), "json", text);
+  }
+});
