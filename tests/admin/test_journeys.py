@@ -192,12 +192,12 @@ def test_a_field_that_was_refused_is_not_refused_again_for_what_it_lacks(staff: 
 
 def test_the_examples_of_the_form_can_be_saved(staff: Client, acme: Workspace) -> None:
     form = staff.get(ADD).context["adminform"].form
-    fields = {
-        name: re.search("such as (.+?);", form.fields[name].help_text)[1]  # type: ignore[index]
-        for name in ("steps", "exit_on", "entry_conditions", "event_where")
-    }
+    names = ("exit_on", "entry_conditions", "event_where", "guards")
+    fields = {name: form.fields[name].widget.attrs["placeholder"] for name in names}
+    fields["steps"] = re.search("such as (.+?);", form.fields["steps"].help_text)[1]  # type: ignore[index]
     make(staff, acme, trigger_type="event", event_name="bought", **fields)
-    assert Journey.objects.get().event_where == PRICEY
+    journey = Journey.objects.get()
+    assert (journey.event_where, journey.guards["of"]) == (PRICEY, 50)
     assert len(JourneyRevision.objects.get().steps) == 2
 
 

@@ -39,7 +39,7 @@ def test_one_part_of_a_journey_is_shown_at_a_time(staff: Staff, journey: Journey
     expect(page.locator(".engage-refused")).to_be_visible()
     page.goto("about:blank")
     staff.goes_to(f"{page_url(journey)}#id_guards")
-    expect(page.locator("#id_guards")).to_be_visible()
+    expect(page.locator("#id_guards-form")).to_be_in_viewport()
     tabs.get_by_text("Steps", exact=True).click()
     expect(page.locator("#studio")).to_be_visible()
     tabs.get_by_text("Runs", exact=True).click()

@@ -6,6 +6,7 @@ from engage.admin.parts.json_field import JsonField
 from engage.admin.parts.managed import SAVE_OVER, ManagedForm
 from engage.json.compact import same_json
 from journeys.admin.content_rights import shown_of
+from journeys.design.asked import ENTRY_CONDITIONS, EVENT_WHERE, EXIT_ON, GUARDS
 from journeys.design.authoring import InvalidJourney, JourneyChanges, refusals_of
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.secrets import steps_as_stored
@@ -36,13 +37,16 @@ class JourneyForm(ManagedForm):
     entry_conditions = JsonField(
         named="entryConditions",
         required=False,
-        help_text='Who may enter, such as {"field": "customer.plan", "op": "eq", "value": "pro"}; empty: everybody.',
+        form=ENTRY_CONDITIONS,
+        example='{"field": "customer.plan", "op": "eq", "value": "pro"}',
+        help_text="Who may enter; none: everybody.",
     )
     event_where = JsonField(
         named="where",
         required=False,
-        help_text='Which of these events, such as {"field": "event.properties.price", "op": "gt", "value": 10}; '
-        "empty: all of them.",
+        form=EVENT_WHERE,
+        example='{"field": "event.properties.price", "op": "gt", "value": 10}',
+        help_text="Which of these events; none: all of them.",
     )
     steps = JsonField(
         named="steps",
@@ -56,16 +60,17 @@ class JourneyForm(ManagedForm):
         named="exitOn",
         as_written=True,
         required=False,
-        help_text='What ends an enrollment early, such as [{"event": "bought"}, {"if": {"field": "customer.plan", '
-        '"op": "eq", "value": "pro"}}]; other ones make a new revision, too.',
+        form=EXIT_ON,
+        example='[{"event": "bought"}, {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}}]',
+        help_text="What ends an enrollment early; other rules make a new revision, too.",
     )
-
     guards = JsonField(
         named="guards",
         required=False,
-        help_text='When it holds itself: {"failedShare": 0.5, "of": 50} if more than half of the latest 50 attempts at '
-        'its webhooks failed, {"entries": 50000, "per": "PT1H"} if more than 50,000 entered within an hour, or all '
-        "four; empty: never.",
+        form=GUARDS,
+        example='{"failedShare": 0.5, "of": 50, "entries": 50000, "per": "PT1H"}',
+        help_text="When it holds itself: if too many of the latest attempts at its webhooks failed, or too many "
+        "customers entered within a time.",
     )
     payload_schema = JsonField(
         named="payloadSchema",

@@ -34,6 +34,7 @@ from journeys.admin.journeys.drafts import editor_of
 from journeys.admin.journeys.form import JourneyForm
 from journeys.admin.journeys.help import CONTEXT
 from journeys.admin.journeys.sending import SendPages
+from journeys.admin.journeys.suggestions import suggestions
 from journeys.admin.journeys.trying import may_send, may_try
 from journeys.admin.overview.held import held_now, hold_of, move_of
 from journeys.admin.results import JOURNEY_STATE
@@ -142,6 +143,7 @@ class JourneyAdmin(SendPages):
         why_not = WHY_NOT if may_edit and not may_write_content(request) else ""
         if may_edit and not why_not:
             context["editor"] = editor_of(context["original"])
+            context["suggestions"] = _suggestions(context["original"])
         return super().render_change_form(request, {**context, **CONTEXT, "why_not": why_not}, *args, **kwargs)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
@@ -163,6 +165,11 @@ class JourneyAdmin(SendPages):
         obj.pk, obj.revision = saved.journey.pk, saved.journey.revision
         for warning in saved.warnings:
             self.message_user(request, f"{warning.place}: {warning.message}", messages.WARNING)
+
+
+def _suggestions(journey: Journey | None) -> dict[str, Any]:
+    """What the forms beside JSON offer; nothing yet for a journey that is being made."""
+    return suggestions(journey, of_customers=True, now=timezone.now()) if journey else {}
 
 
 def _content(name: str, request: HttpRequest) -> Content | None:

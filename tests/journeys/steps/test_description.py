@@ -1,8 +1,12 @@
 """The kinds of steps as data: every field is told to authors, and the same is JSON Schema."""
 
+from datetime import timedelta
+
 from jsonschema import Draft202012Validator
 
 from engage.json.described import names_of
+from journeys.design.asked import GUARDS
+from journeys.steering.guards import EntryGuard, FailureGuard, Guards, parse_guards
 from journeys.steps.definition import KINDS, parse_steps
 from journeys.steps.description import described, exit_rule, fields_of, flat, schema
 from journeys.steps.kinds import examples_of
@@ -11,7 +15,7 @@ from tests.journeys.steps.any_steps import STEPS
 EDITORS = {
     "words", "text", "time", "event", "message", "connection", "choice", "flag", "whole", "weight", "offset",
     "condition", "members", "headers", "paths", "json", "duration", "zone", "days", "step", "in_app_step", "list",
-    "auth", "inputs",
+    "auth", "inputs", "number", "object",
 }  # fmt: skip
 
 
@@ -20,7 +24,7 @@ def test_every_field_of_every_kind_is_told() -> None:
         names = names_of(kind)
         told = [field["name"] for field in flat(fields_of(kind))]
         assert set(told) - {"next"} == {*names.required, *names.optional} - {"next"}, kind.type
-        for field in [*flat(fields_of(kind)), *flat([exit_rule()])]:
+        for field in [*flat(fields_of(kind)), *flat([exit_rule(), *GUARDS["fields"]])]:
             assert field["label"]
             assert field["type"] in EDITORS
             assert {inner["type"] for inner in field.get("fields", ())} <= EDITORS
@@ -30,6 +34,13 @@ def test_a_new_step_of_each_kind_can_be_read_once_it_is_filled_in() -> None:
     assert STEPS.keys() == {one["type"] for one in described()}
     for one in described():
         assert set(one["start"]) >= {"type", *names_of(next(k for k in KINDS if k.type == one["type"])).required}
+
+
+def test_what_is_asked_of_guards_is_what_they_are() -> None:
+    begun = {field["name"]: field["start"] for field in flat(GUARDS["fields"])}
+    assert parse_guards(begun) == Guards(
+        failures=FailureGuard(failed_share=0.5, of=50), entries=EntryGuard(entries=50_000, per=timedelta(hours=1))
+    )
 
 
 def test_the_schema_takes_what_is_right_and_refuses_other_names_and_types() -> None:
