@@ -1,68 +1,19 @@
 """`scheduledFor` and `expiresAt` of a trigger call."""
 
-import re
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated, Any
 
-from customers.conditions import Root
-from customers.conditions.fields import parse_field
-from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
-from engage.errors import InvalidRequest
-from engage.json.documents import Part
+from customers.conditions.instants import GRAMMAR_WITH_OFFSET
 from engage.json.fields import Parsed, Spelled
 from engage.json.keywords import Keywords
-from engage.json.storable import describe
-from engage.zones import zone_of
-from journeys.entering.terms import Schedule, in_zone
-
-_LONGEST = timedelta(days=366)
-_WITH_OFFSET = re.compile(GRAMMAR_WITH_OFFSET)
-_LOCAL = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?")
-_MEMBERS = ("local", "timezoneFrom", "else")
-_FORMS = '{"local": "2026-12-24T09:00", "timezoneFrom": "customer.timezone", "else": "UTC"}'
-
-
-def _instant(name: str) -> Callable[[Any], datetime]:
-    def parse(value: Any) -> datetime:
-        moment = parse_instant(value) if isinstance(value, str) and _WITH_OFFSET.fullmatch(value) else None
-        if moment is None:
-            raise InvalidRequest(f"{name} must be an instant in ISO 8601 with an offset, like 2026-11-20T19:08:00Z.")
-        return moment.astimezone(UTC)
-
-    return parse
-
-
-def _schedule(value: Any) -> Schedule:
-    """Raises InvalidRequest."""
-    schedule = _local(value) if isinstance(value, dict) else Schedule(at=_instant("scheduledFor")(value))
-    if schedule.at > datetime.now(UTC) + _LONGEST:
-        raise InvalidRequest("scheduledFor is more than a year ahead.")
-    return schedule
-
-
-def _local(value: dict[str, Any]) -> Schedule:
-    for name in _MEMBERS:
-        if not isinstance(value.get(name), str):
-            raise InvalidRequest(f"scheduledFor.{name} must be a string, but {describe(value.get(name))} came.")
-    if unknown := value.keys() - set(_MEMBERS):
-        raise InvalidRequest(f"scheduledFor has no field {min(unknown)!r}; it is an instant, or like {_FORMS}.")
-    local = parse_instant(value["local"]) if _LOCAL.fullmatch(value["local"]) else None
-    if local is None:
-        raise InvalidRequest("scheduledFor.local must be a date and a time without an offset, like 2026-12-24T09:00.")
-    if zone_of(value["else"]) is None:
-        raise InvalidRequest("scheduledFor.else must be an IANA time zone such as Europe/Berlin or UTC.")
-    shown = local.replace(tzinfo=None)
-    zone = parse_field(Part(value["timezoneFrom"], "scheduledFor.timezoneFrom", InvalidRequest), roots=(Root.CUSTOMER,))
-    return Schedule(at=in_zone(shown, value["else"]), local=shown, zone=zone)
-
+from journeys.entering.schedules import FORMS, MEMBERS, read_instant, read_schedule
 
 ScheduledForField = Annotated[
     Any,
     "When the jobs are due, at most a year ahead; what is past is due at once. Either an instant with an offset, or "
-    f"`{_FORMS}`: when the clocks of each customer's own zone show this time. Who is in the segments is decided at the "
+    f"`{FORMS}`: when the clocks of each customer's own zone show this time. Who is in the segments is decided at the "
     "call, and everything else when it is due.",
-    Parsed(_schedule, of=Any),
+    Parsed(read_schedule, of=Any),
     Spelled("scheduledFor", also="scheduled_for"),
     Keywords(
         strict={
@@ -70,8 +21,8 @@ ScheduledForField = Annotated[
                 {"type": "string", "pattern": GRAMMAR_WITH_OFFSET},
                 {
                     "type": "object",
-                    "properties": {name: {"type": "string"} for name in _MEMBERS},
-                    "required": list(_MEMBERS),
+                    "properties": {name: {"type": "string"} for name in MEMBERS},
+                    "required": list(MEMBERS),
                 },
                 {"type": "null"},
             ]
@@ -81,7 +32,7 @@ ScheduledForField = Annotated[
 ExpiresAtField = Annotated[
     Any,
     "An instant with an offset: what is not decided by then is decided `expired`. After `scheduledFor`.",
-    Parsed(_instant("expiresAt"), of=Any),
+    Parsed(partial(read_instant, "expiresAt"), of=Any),
     Spelled("expiresAt", also="expires_at"),
     Keywords(type="string", format="date-time"),
 ]

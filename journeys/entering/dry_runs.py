@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from customers.audience.recipients import SentRecipient, find_recipients
 from customers.audience.selection import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
-from customers.conditions import CustomerFacts
+from customers.conditions import AnyOf, CustomerFacts
 from customers.events import NewEvent
 from customers.models import Customer
 from engage.database.object_ids import row_with_id
@@ -19,6 +19,7 @@ from engage.database.sql import Fragment
 from engage.database.statement_limit import longer_statements
 from journeys.connections.surroundings import surroundings_for
 from journeys.enrollments.revisions import courses_of
+from journeys.entering.entry_conditions import jobs_meeting
 from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.payloads import Broken, require_payload, without_broken
 from journeys.entering.terms import NO_TERMS, Terms
@@ -27,6 +28,7 @@ from journeys.entering.waiting_jobs import supposed_by_events, supposed_jobs, su
 from journeys.entry_rules import Decision, Verdict
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.context import Occurrence, StepContext
+from journeys.steps.course import Course
 from journeys.steps.rehearsal import Rehearsal, rehearse
 
 _PAGE_SIZE = 5_000
@@ -171,6 +173,19 @@ def _tried(customers: Sequence[NamedCustomer], jobs: Fragment) -> list[Tried]:
     ]
 
 
+def leaving_at_once(*, journey: Journey, tried: Sequence[Tried], payload: Mapping[str, Any]) -> set[str]:
+    """The ids of those who would enter and leave before the first step, because an exit condition holds then."""
+    course = _course(journey)
+    entering = [one.customer_id for one in tried if one.result is Verdict.ENROLLED]
+    if not (entering and course.first and course.exit_rules.conditions):
+        return set()
+    jobs = supposed_jobs(
+        workspace_id=journey.workspace_id, journey_id=journey.id, customer_ids=entering, payload=payload
+    )
+    meeting = jobs_meeting(AnyOf(course.exit_rules.conditions), relation=jobs, journey_id=journey.id)
+    return {entering[number - 1] for number in meeting}
+
+
 def try_entries(
     *, workspace_id: str, entries: Sequence[tuple[str, NewEvent]], ended: Collection[str]
 ) -> list[Decision]:
@@ -197,8 +212,7 @@ def rehearse_journey(
 
     There is no enrollment, so its id is all zeros.
     """
-    revision_id = JourneyRevision.objects.values_list("id", flat=True).get(journey=journey, number=journey.revision)
-    course = courses_of([revision_id]).of(revision_id)
+    course = _course(journey)
     context = StepContext(
         journey_id=journey.id,
         journey_name=journey.name,
@@ -212,6 +226,12 @@ def rehearse_journey(
         surroundings=surroundings_for(journey.workspace_id, course),
     )
     return rehearse(course, context)
+
+
+def _course(journey: Journey) -> Course:
+    """Of its current revision."""
+    revision_id = JourneyRevision.objects.values_list("id", flat=True).get(journey=journey, number=journey.revision)
+    return courses_of([revision_id]).of(revision_id)
 
 
 def known_of(customer: Customer) -> CustomerFacts:

@@ -58,14 +58,16 @@ def failing_conditions(
         if journeys[job.journey_id].conditions is not None:
             asked.setdefault(job.journey_id, set()).add(job.id)
     return {
-        job_id for journey_id, job_ids in asked.items() for job_id in job_ids - _meeting(relation, journeys[journey_id])
+        job_id
+        for journey_id, job_ids in asked.items()
+        for job_id in job_ids - jobs_meeting(_condition(journeys[journey_id]), relation=relation, journey_id=journey_id)
     }
 
 
-def _meeting(relation: Fragment, journey: EnteredJourney) -> set[int]:
-    """Those of the journey's jobs whose customer exists and meets its conditions."""
-    condition = compile_condition(_condition(journey), columns=_COLUMNS)
-    return set(_MEETING.column(relation=relation, journey_id=journey.id, condition=condition))
+def jobs_meeting(condition: Condition, *, relation: Fragment, journey_id: str) -> set[int]:
+    """The ids of those of the journey's jobs whose customer exists and meets the condition."""
+    compiled = compile_condition(condition, columns=_COLUMNS)
+    return set(_MEETING.column(relation=relation, journey_id=journey_id, condition=compiled))
 
 
 def _condition(journey: EnteredJourney) -> Condition:

@@ -175,7 +175,7 @@ def test_each_is_due_when_the_clocks_of_their_own_zone_show_it(server: ServerCli
 def test_an_hour_that_clocks_skip_moves_on_and_of_a_doubled_one_the_first_counts(
     server: ServerClient, journey: Journey, local: str, instant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journeys.api.schedules._LONGEST", timedelta(days=3660))
+    monkeypatch.setattr("journeys.entering.schedules._LONGEST", timedelta(days=3660))
     local_form = {"local": f"2027-{local}", **BERLIN}
     assert scheduled(server, journey, scheduledFor=local_form)["scheduledFor"] == f"2027-{instant}.000Z"
 

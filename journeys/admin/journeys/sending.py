@@ -4,166 +4,127 @@ What is sent is what was tried: the token between the two holds the form's diges
 a call by API makes it, noted in the audit as done by who sent it.
 """
 
-import hashlib
-import json
-import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.contrib.sessions.models import Session
 from django.core import signing
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils.crypto import get_random_string
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminTextareaWidget
 
-from customers.audience.selection import Audience
-from customers.identifier_rules import one_spelling_of_each
-from customers.models import Customer, Segment
+from customers.models import Customer
 from engage.admin.parts.columns import badge, link, page_url
-from engage.admin.parts.json_field import JsonField
 from engage.audit.recording import change, record
 from engage.errors import Refusal
-from engage.json.compact import json_bytes
-from engage.json.storable import STORED_DEPTH, depth
 from engage.models import AuditEntry
-from engage.sizes import KIB
+from journeys.admin.journeys.send_form import SendForm
 from journeys.admin.journeys.trying import may_send
 from journeys.admin.journeys.views import JourneyPages
 from journeys.admin.results import JOB_RESULT
-from journeys.entering.dry_runs import Tried, dry_run_many
+from journeys.entering.dry_runs import Tried, dry_run_many, leaving_at_once
+from journeys.entering.terms import Schedule
 from journeys.entering.trigger import trigger_many
 from journeys.entry_rules import Verdict
 from journeys.models import Journey, Trigger
 
-MOST_PASTED = 1000  # as in a call
-_MOST_SEGMENTS = 500
-_SAMPLES = 5
-_MAX_PAYLOAD_BYTES = 64 * KIB
+_EACH = 5  # samples of each result
+_LEAVES = "leaves_at_once"
 _GOOD_FOR = 3600  # seconds
 _SENT = "sent_by_hand"  # in the session
 _MOST_REMEMBERED = 20
-_BETWEEN_IDS = re.compile(r"[\s,;]+")
-
-
-def _pasted(text: str) -> tuple[str, ...]:
-    ids = tuple(one_spelling_of_each([one for one in _BETWEEN_IDS.split(text) if one]))
-    if len(ids) > MOST_PASTED:
-        raise ValidationError(f"These are {len(ids):,} ids; {MOST_PASTED:,} may be pasted at once. Use a segment.")
-    return ids
-
-
-class SendForm(forms.Form):
-    """Whom to send to, and with which payload; the rules are those of a call."""
-
-    segments = forms.MultipleChoiceField(
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text="All who belong to any of them; with ids, only those of the ids who do.",
-    )
-    ids = forms.CharField(
-        label="External ids",
-        required=False,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-        help_text=f"Up to {MOST_PASTED:,}, one per line or with commas between them.",
-    )
-    exclude = forms.CharField(
-        label="Leave out",
-        required=False,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-        help_text="External ids of customers who get nothing.",
-    )
-    payload = JsonField(named="payload", required=False, help_text='Such as {"coupon": "WELCOME10"}; empty: nothing.')
-
-    def __init__(self, journey: Journey, request: HttpRequest) -> None:
-        super().__init__(request.POST or None)
-        own = Segment.objects.filter(workspace=journey.workspace_id).order_by("name")[:_MOST_SEGMENTS]
-        self.fields["segments"].choices = [(one.pk, one.name) for one in own]  # type: ignore[attr-defined]
-
-    def clean_ids(self) -> tuple[str, ...]:
-        return _pasted(self.cleaned_data["ids"])
-
-    def clean_exclude(self) -> tuple[str, ...]:
-        return _pasted(self.cleaned_data["exclude"])
-
-    def clean_payload(self) -> dict[str, Any]:
-        payload = {} if self.cleaned_data["payload"] is None else self.cleaned_data["payload"]
-        if not isinstance(payload, dict):
-            raise ValidationError("This must be an object.")
-        if depth(payload) > STORED_DEPTH or json_bytes(payload) > _MAX_PAYLOAD_BYTES:
-            raise ValidationError(f"This may be nested {STORED_DEPTH} deep, and hold {_MAX_PAYLOAD_BYTES // KIB} KiB.")
-        return payload
-
-    def clean(self) -> None:
-        if not self.errors and not self.cleaned_data["segments"] and not self.cleaned_data["ids"]:
-            raise ValidationError("Choose a segment, or paste ids.")
-
-    def audience(self) -> Audience:
-        said = self.cleaned_data
-        return Audience(
-            external_ids=said["ids"] or None,
-            segment_ids=tuple(said["segments"]) or None,
-            exclude_external_ids=said["exclude"],
-        )
-
-    def digest(self) -> str:
-        """Of all that is said: another send has another one."""
-        return hashlib.sha256(json.dumps(self.cleaned_data, sort_keys=True).encode()).hexdigest()
+_HEADERS = ["Customer", "Result", "Why"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TriedSend:
-    """What a send would do, ready for the template. `found` are queued; only those of the first row would enter."""
+    """What a send would do, ready for the template. `found` are queued; only those of the first row would stay.
+
+    `samples` are some of those, `left_out` some of the others by each result, and `missing` who is named in vain.
+    """
 
     found: int
     results: Sequence[tuple[SafeString, str]]
-    left_out: Sequence[tuple[str, str]]
     samples: dict[str, Any]
+    left_out: dict[str, Any]
+    missing: Sequence[tuple[str, str, str]]
+    due: str
     token: str
 
 
 def tried_send(journey: Journey, form: SendForm) -> TriedSend:
     """Decides on each customer as a worker would now; nothing is queued. Raises Refusal."""
-    said = form.cleaned_data
+    payload = form.cleaned_data["payload"]
     run = dry_run_many(
-        workspace_id=journey.workspace_id, journey_id=journey.pk, audience=form.audience(), payload=said["payload"]
+        workspace_id=journey.workspace_id,
+        journey_id=journey.pk,
+        audience=form.audience(),
+        payload=payload,
+        terms=form.terms,
     )
-    results, samples = Counter[Verdict](), list[Tried]()
+    results, some = Counter[str](), defaultdict[str, list[Tried]](list)
     for page in run.pages:
-        results.update(one.result for one in page)
-        samples += page[: _SAMPLES - len(samples)]
-    missing = run.left_out
-    left_out = {
-        "ids that nobody has": len(missing.unknown),
-        "left out as you asked": len(missing.excluded),
-        "in none of the segments": len(missing.not_in_segments),
+        leaving = leaving_at_once(journey=journey, tried=page, payload=payload)
+        for one in page:
+            result = _LEAVES if one.customer_id in leaving else one.result.value
+            results[result] += 1
+            if len(some[result]) < _EACH:
+                some[result].append(one)
+    staying = some.pop(Verdict.ENROLLED.value, [])
+    named = run.left_out
+    missing = {
+        "ids that nobody has": named.unknown,
+        "left out as you asked": [one.external_id or "" for one in named.excluded],
+        "in none of the segments": [one.external_id or "" for one in named.not_in_segments],
     }
     token = {"journey": journey.pk, "said": form.digest(), "found": results.total(), "once": get_random_string(12)}
     return TriedSend(
         found=results.total(),
-        results=[(badge(one.value, JOB_RESULT[one.value]), f"{number:,}") for one, number in results.most_common()],
-        left_out=[(what, f"{number:,}") for what, number in left_out.items() if number],
-        samples={"headers": ["Customer", "Result", "Why"], "rows": _rows(samples)},
+        results=[(_label(result), f"{number:,}") for result, number in results.most_common()],
+        samples=_table({Verdict.ENROLLED.value: staying}),
+        left_out=_table(some),
+        missing=[(what, f"{len(ids):,}", _some_of(ids)) for what, ids in missing.items() if ids],
+        due=_due(form.terms.schedule),
         token=signing.dumps(token, salt=_SENT),
     )
 
 
-def _rows(samples: Sequence[Tried]) -> list[list[Any]]:
-    known = Customer.objects.in_bulk([one.customer_id for one in samples])
-    return [
+def _label(result: str) -> SafeString:
+    return badge(result, JOB_RESULT.get(result, "warning"))
+
+
+def _some_of(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_EACH]) + (", …" if len(ids) > _EACH else "")
+
+
+def _table(tried: Mapping[str, Sequence[Tried]]) -> dict[str, Any]:
+    known = Customer.objects.in_bulk([one.customer_id for some in tried.values() for one in some])
+    rows = [
         [
             link(known[one.customer_id]) if one.customer_id in known else one.customer_id,
-            badge(one.result.value, JOB_RESULT[one.result.value]),
-            " ".join([one.reason, *one.details]),
+            _label(result),
+            "An exit condition holds before the first step."
+            if result == _LEAVES
+            else " ".join([one.reason, *one.details]),
         ]
-        for one in samples
+        for result, some in tried.items()
+        for one in some
     ]
+    return {"headers": _HEADERS, "rows": rows}
+
+
+def _due(schedule: Schedule | None) -> str:
+    """When that is, as words; "" for now."""
+    if schedule is None:
+        return ""
+    if schedule.local is not None:
+        return f"{schedule.local:%Y-%m-%d %H:%M} by each customer's own clock"
+    return f"{schedule.at:%Y-%m-%d %H:%M} UTC"
 
 
 def _confirmed(journey: Journey, form: SendForm, request: HttpRequest) -> str | None:
@@ -194,9 +155,12 @@ def send(journey: Journey, form: SendForm) -> Trigger:
             audience=form.audience(),
             payload=form.cleaned_data["payload"],
             called_by="",
+            terms=form.terms,
         )
         trigger = Trigger.objects.get(pk=queued.trigger.id)
-        record(change(AuditEntry.Action.CREATED, trigger, note=f"Sent by hand to {queued.trigger.customers:,}."))
+        due = _due(form.terms.schedule)
+        note = f"Sent by hand to {queued.trigger.customers:,}{due and f', due {due}'}."
+        record(change(AuditEntry.Action.CREATED, trigger, note=note))
     return trigger
 
 
@@ -234,5 +198,8 @@ class SendPages(JourneyPages):
             page = page_url(trigger)
             request.session[_SENT] = dict([*before.items(), (once, page)][-_MOST_REMEMBERED:])
             request.session.save()
-        self.message_user(request, f"Sent to {trigger.customers:,}.")
+        due = _due(form.terms.schedule)
+        self.message_user(
+            request, f"{'Scheduled for' if due else 'Sent to'} {trigger.customers:,}{due and f', due {due}'}."
+        )
         return HttpResponseRedirect(page)

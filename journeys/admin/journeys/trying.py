@@ -20,12 +20,9 @@ from customers.event_rules import MAX_EVENT_PROPERTIES_BYTES
 from customers.identity.lookup import Reference
 from customers.models import Customer
 from engage.admin.parts.columns import badge, json_text, may_view, shown
-from engage.admin.parts.json_field import JsonField
-from engage.json.compact import json_bytes
-from engage.json.storable import STORED_DEPTH, depth
 from journeys.admin.drawing.drawings import Drawing, Way, graph_of_revision, lit, noted
+from journeys.admin.journeys.payload_field import PayloadField
 from journeys.admin.results import JOB_RESULT, STEP_STATE
-from journeys.entering.payloads import PayloadInvalid, require_payload
 from journeys.entering.trigger import ExcludedOne, Recipient, trigger_one
 from journeys.entering.walk_through import WalkThrough, walk_through
 from journeys.models import Journey
@@ -47,14 +44,14 @@ class TryForm(forms.Form):
         widget=UnfoldAdminTextInputWidget(attrs={"class": "w-full"}),
         help_text="A customer's id, external id, e-mail address, phone number or user id.",
     )
-    payload = JsonField(named="payload", required=False)
+    payload = PayloadField(most_bytes=MAX_EVENT_PROPERTIES_BYTES)
 
     def __init__(self, journey: Journey, request: HttpRequest) -> None:
         super().__init__(request.POST or None)
         self._journey, self._request = journey, request
         is_event = journey.trigger_type == Journey.TriggerType.EVENT
         self.fields["payload"].label = f"Properties of {journey.event_name!r}" if is_event else "Payload"
-        self.fields["payload"].help_text = 'Such as {"coupon": "WELCOME10"}; empty: nothing.'
+        self.fields["payload"].meet(journey.payload_schema)  # type: ignore[attr-defined]
         if journey.payload_schema is not None:
             self.fields["payload"].initial = example_of(journey.payload_schema)
 
@@ -70,20 +67,6 @@ class TryForm(forms.Form):
             case []:
                 raise ValidationError("The journey's workspace has no such customer.")
         raise ValidationError("Several customers go by this; give an id.")
-
-    def clean_payload(self) -> dict[str, Any]:
-        payload = {} if self.cleaned_data["payload"] is None else self.cleaned_data["payload"]
-        if not isinstance(payload, dict):
-            raise ValidationError("This must be an object.")
-        if depth(payload) > STORED_DEPTH or json_bytes(payload) > MAX_EVENT_PROPERTIES_BYTES:
-            raise ValidationError(
-                f"This may be nested {STORED_DEPTH} deep, and hold {MAX_EVENT_PROPERTIES_BYTES // 1024} KiB of JSON."
-            )
-        try:
-            require_payload(self._journey.payload_schema, payload)
-        except PayloadInvalid as invalid:
-            raise ValidationError(invalid.message) from None
-        return payload
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,158 @@
+"""The settings of a journey and a send are written in forms; read is what is stored. JSON is the other view of them."""
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from engage.admin.parts.columns import page_url
+from engage.models import Workspace
+from journeys.models import EnrollmentJob, Journey, JourneyRevision, Trigger
+from tests.browsers.staff import Staff, superuser_at
+from tests.support.factories import DAY, PRO, CustomerFactory, JourneyFactory, SegmentFactory
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+
+EXITS: list[dict[str, Any]] = [
+    {"event": "bought", "where": {"field": "event.properties.price", "op": "gt", "value": 1.0}}
+]
+GUARDS = {"failedShare": 0.25, "of": 50, "entries": 50000, "per": "PT1H"}
+
+
+@pytest.fixture
+def staff(browser: Browser, live_server: LiveServer) -> Iterator[Staff]:
+    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
+        yield member
+
+
+def settings(staff: Staff, journey: Journey) -> Page:
+    page = staff.goes_to(f"{page_url(journey)}#settings")
+    page.wait_for_selector("#id_guards-form")
+    return page
+
+
+def test_entry_rules_exits_and_guards_are_written_in_forms(staff: Staff, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY], steps__exit_on=EXITS)
+    page = settings(staff, journey)
+    page.get_by_role("button", name="Add a condition: Who may enter").click()
+    page.get_by_label("Field of Who may enter").fill("customer.plan")
+    page.keyboard.press("Tab")
+    page.get_by_label("Value of Who may enter", exact=True).fill("pro")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Add a rule").click()
+    page.get_by_role("group", name="rule 2").get_by_label("Ends with").select_option(label="A condition")
+    page.get_by_label("Field of If").fill("customer.plan")
+    page.keyboard.press("Tab")
+    page.get_by_label("Operation of If").select_option(label="is not there")
+    page.get_by_label("When webhooks fail").select_option(label="Hold it, if too many do")
+    page.get_by_label("Share", exact=True).fill("0.25")
+    page.get_by_label("When customers enter").select_option(label="Hold it, if too many do")
+    staff.finds_nothing_serious("#content-main")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_selector("text=was changed successfully")
+    journey.refresh_from_db()
+    assert (journey.entry_conditions, journey.guards) == (PRO, GUARDS)
+    gone = {"if": {"field": "customer.plan", "op": "not_exists"}}
+    assert JourneyRevision.objects.get(number=2).exit_on == [*EXITS, gone]
+
+
+def test_what_is_wrong_is_told_in_the_form_and_leads_to_its_text(staff: Staff, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY], steps__exit_on=EXITS)
+    page = settings(staff, journey)
+    area = page.locator("#id_exit_on")
+    written = area.input_value()
+    page.get_by_label("Value of Only if", exact=True).fill("2")
+    page.keyboard.press("Tab")
+    page.get_by_label("Value of Only if", exact=True).fill("1.0")
+    page.keyboard.press("Tab")
+    assert area.input_value() == written
+    page.get_by_label("Event", exact=True).fill(" ")
+    page.keyboard.press("Tab")
+    expect(page.locator("[data-place='exitOn[0].event']")).not_to_be_empty()
+    expect(area).to_be_hidden()
+    page.locator(".engage-draft-mistakes button").first.click()
+    expect(area).to_be_focused()
+    assert staff.complaints == []
+
+
+SCHEMA = {
+    "type": "object",
+    "required": ["code"],
+    "properties": {"code": {"type": "string"}, "percent": {"type": "number"}, "gift": {"type": "boolean"}},
+}
+
+
+def test_a_segment_is_sent_to_in_three_clicks(staff: Staff, acme: Workspace) -> None:
+    """After the search: Send…, the segment, See what would happen; then the number and Enter."""
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY], payload_schema=SCHEMA)
+    SegmentFactory.create(workspace=acme, name="VIP", members=CustomerFactory.create_batch(3, workspace=acme))
+    page = staff.opens(journey)
+    page.get_by_role("link", name="Send…").click()
+    page.get_by_label("VIP").click()
+    page.get_by_label("code *").fill("TEN")
+    page.get_by_label("percent").fill("2.50")
+    page.get_by_label("gift").select_option(label="Yes")
+    page.get_by_role("button", name="See what would happen").click()
+    number = page.get_by_label("Type 3 to send")
+    expect(number).to_be_focused()
+    expect(page.get_by_label("code *")).to_have_value("TEN")
+    staff.finds_nothing_serious("#content-main")
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Sent to 3.")
+    trigger = Trigger.objects.get()
+    assert (trigger.customers, trigger.payload) == (3, {"code": "TEN", "percent": 2.5, "gift": True})
+
+
+def test_a_send_is_for_a_time_of_who_sends_it(browser: Browser, live_server: LiveServer, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY])
+    customer = CustomerFactory.create(workspace=acme)
+    with superuser_at(browser, live_server.url, timezone_id="Asia/Karachi") as staff:
+        page = staff.goes_to(page_url(journey).replace("/change/", "/send/"))
+        page.get_by_label("External ids").fill(customer.external_id or "")
+        when = (timezone.now() + timedelta(days=2)).replace(hour=9, minute=0, second=0, microsecond=0)
+        page.get_by_label("At (your time)").fill(f"{when:%Y-%m-%dT%H:%M}")
+        page.get_by_role("button", name="See what would happen").click()
+        expect(page.get_by_label("At (your time)")).to_have_value(f"{when:%Y-%m-%dT%H:%M}")
+        page.get_by_label("Type 1 to schedule it").fill("1")
+        page.get_by_role("button", name="Schedule", exact=True).click()
+        page.wait_for_selector("text=Scheduled for 1, due")
+    assert EnrollmentJob.objects.get().scheduled_for == when.replace(tzinfo=ZoneInfo("Asia/Karachi"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_they_are_seen(browser: Browser, live_server: LiveServer, acme: Workspace, width: int, scheme: Any) -> None:
+    journey = JourneyFactory.create(
+        workspace=acme,
+        steps=[DAY],
+        steps__exit_on=[*EXITS, {"if": PRO}],
+        entry_conditions={"all": [PRO, PRO]},
+        guards=GUARDS,
+    )
+    viewport = {"width": width, "height": 900}
+    with superuser_at(browser, live_server.url, viewport=viewport, color_scheme=scheme) as staff:
+        page = settings(staff, journey)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        staff.finds_nothing_serious("#content-main")
+        if folder := os.environ.get("SCREENSHOTS"):
+            page.screenshot(path=Path(folder) / f"settings-{width}-{scheme}.png", full_page=True)
+        Journey.objects.update(payload_schema=SCHEMA)
+        members = CustomerFactory.create_batch(3, workspace=acme, attributes={"plan": "pro"})
+        SegmentFactory.create(workspace=acme, name="VIP", members=members)
+        page = staff.goes_to(page_url(journey).replace("/change/", "/send/"))
+        page.get_by_label("VIP").check()
+        page.get_by_label("code *").fill("TEN")
+        page.get_by_role("button", name="See what would happen").click()
+        page.wait_for_selector("#trial")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        staff.finds_nothing_serious("#content-main")
+        if folder:
+            page.screenshot(path=Path(folder) / f"send-{width}-{scheme}.png", full_page=True)
