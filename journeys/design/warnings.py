@@ -96,7 +96,7 @@ def _unreachable(targets: Mapping[str, Collection[str | None]]) -> Iterator[Defi
         step_id = ahead.pop()
         if step_id not in reached:
             reached.add(step_id)
-            ahead += [target for target in targets[step_id] if target in targets]
+            ahead += [target for target in targets[step_id] if target is not None and target in targets]
     for number, step_id in enumerate(targets):
         if step_id not in reached:
             message = f"The step {step_id!r} cannot be reached: no way leads to it from the first step."

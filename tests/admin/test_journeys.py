@@ -197,7 +197,7 @@ def test_the_examples_of_the_form_can_be_saved(staff: Client, acme: Workspace) -
     fields["steps"] = re.search("such as (.+?);", form.fields["steps"].help_text)[1]  # type: ignore[index]
     make(staff, acme, trigger_type="event", event_name="bought", **fields)
     journey = Journey.objects.get()
-    assert (journey.event_where, journey.guards["of"]) == (PRICEY, 50)
+    assert (journey.event_where, (journey.guards or {})["of"]) == (PRICEY, 50)
     assert len(JourneyRevision.objects.get().steps) == 2
 
 

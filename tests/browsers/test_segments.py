@@ -54,8 +54,8 @@ def test_conditions_are_written_as_rows_and_counted_meanwhile(staff: Staff, acme
     expect(told).to_have_text("With what is written here: 1, counted just now.")
     staff.finds_nothing_serious("#content-main")
     saved(page)
-    seats = {"field": "customer.seats", "op": "gt", "value": 10}
-    assert Segment.objects.get().conditions == {"all": [PRO, seats]}
+    many = {"field": "customer.seats", "op": "gt", "value": 10}
+    assert Segment.objects.get().conditions == {"all": [PRO, many]}
     expect(page.get_by_text("1, counted just now", exact=True)).to_be_visible()
 
 
