@@ -26,6 +26,19 @@ from engage_client.api.customers import (
     put_customers,
     report_events,
 )
+from engage_client.api.definitions import (
+    create_subscription,
+    delete_subscription,
+    get_subscription,
+    list_journeys,
+    list_segments,
+    list_subscription_deliveries,
+    list_subscriptions,
+    put_journey,
+    put_subscription,
+    resume_paused_subscription,
+    try_out_subscription,
+)
 from engage_client.api.feed import read_feed
 from engage_client.api.in_app_messages import capture_form, identify, record_action, record_calls
 from engage_client.api.journeys import (
@@ -63,6 +76,7 @@ from engage_client.models import (
     CustomerRequest,
     CustomersMergedAnswer,
     CustomersPageAnswer,
+    DefinitionDeletedAnswer,
     EnrollmentAnswer,
     EnrollmentHistoryAnswer,
     EnrollmentsPageAnswer,
@@ -79,8 +93,11 @@ from engage_client.models import (
     IdentifiedAnswer,
     IdentifyRequest,
     JobAnswer,
+    JourneyRequest,
+    JourneysPageAnswer,
     JsonObject,
     ListCustomersIdentifier,
+    ListedSubscriptionsAnswer,
     ListEnrollmentsState,
     MeAnswer,
     MembersChangedAnswer,
@@ -93,11 +110,19 @@ from engage_client.models import (
     MessageDeletedAnswer,
     MessageRequest,
     MessagesPageAnswer,
+    Moving,
+    PushesPageAnswer,
+    PutDefinitionAnswer,
+    ResumedSubscriptionAnswer,
     ResumeRequest,
+    SegmentsPageAnswer,
     SteeringAnswer,
     SteerRequest,
+    StoredDefinitionAnswer,
     SubmitAction,
     SubmitActionType,
+    SubscriptionRequest,
+    TestSentAnswer,
     TriggerAnswer,
     TriggerJobsAnswer,
     TriggerRequest,
@@ -305,6 +330,39 @@ done(delete_message.sync_detailed(WORKSPACE, "sale", client=api), MessageDeleted
 refused(get_message.sync_detailed(WORKSPACE, "sale", client=api))
 senseless = MessageRequest.from_dict({"actions": [{"id": "cta", "type": "dance"}]})
 refused(put_message.sync_detailed(WORKSPACE, "sale", client=api, body=senseless))
+
+# Definitions and subscriptions ---------------------------------------------------------------------------------------
+
+first = done(list_journeys.sync_detailed(WORKSPACE, client=api, limit=1), JourneysPageAnswer).data
+assert first.next_
+rest = done(list_journeys.sync_detailed(WORKSPACE, client=api, after=first.next_), JourneysPageAnswer).data
+assert {one.journey_id for one in [*first.journeys, *rest.journeys]} == {JOURNEY, WORLD["eventJourneyId"]}
+assert (
+    done(list_segments.sync_detailed(WORKSPACE, client=api), SegmentsPageAnswer).data.segments[0].segment_id == SEGMENT
+)
+two_days = JourneyRequest.from_dict({"steps": [{"id": "wait", "type": "delay", "for": "P2D"}]})
+moving = put_journey.sync_detailed(WORKSPACE, JOURNEY, client=api, body=two_days, dry_run=True, move_inside=True)
+would = done(moving, PutDefinitionAnswer).data
+assert isinstance(would.moving, Moving)
+assert (would.outcome, would.inside, would.moving.revision, would.moving.moves) == ("changed", 2, 2, 2)
+refused(put_journey.sync_detailed(WORKSPACE, JOURNEY, client=api, body=JourneyRequest.from_dict({"steps": 7})))
+crm = SubscriptionRequest(key="crm", url="https://crm.example/events", types=["job.decided"])
+made = create_subscription.sync_detailed(WORKSPACE, client=api, body=crm)
+assert done(made, StoredDefinitionAnswer, status=201).data.key == "crm"
+refused(create_subscription.sync_detailed(WORKSPACE, client=api, body=crm))
+few = SubscriptionRequest(url="https://crm.example/events", batch=7)
+refused(put_subscription.sync_detailed(WORKSPACE, "crm", client=api, body=few))
+changed = put_subscription.sync_detailed(WORKSPACE, "crm", client=api, body=few, if_match=made.headers["ETag"])
+assert done(changed, PutDefinitionAnswer).data.changed == ["types", "batch"]
+subscribed = done(list_subscriptions.sync_detailed(WORKSPACE, client=api), ListedSubscriptionsAnswer).data
+assert [(one.key, one.batch) for one in subscribed.subscriptions] == [("crm", 7)]
+tried = done(try_out_subscription.sync_detailed(WORKSPACE, "crm", client=api), TestSentAnswer, status=202).data
+pushed = done(list_subscription_deliveries.sync_detailed(WORKSPACE, "crm", client=api), PushesPageAnswer).data
+assert [(one.delivery_id, one.is_test) for one in pushed.deliveries] == [(tried.delivery_id, True)]
+went_on = resume_paused_subscription.sync_detailed(WORKSPACE, "crm", client=api)
+assert done(went_on, ResumedSubscriptionAnswer).data.changed is False
+done(delete_subscription.sync_detailed(WORKSPACE, "crm", client=api, if_match="*"), DefinitionDeletedAnswer)
+refused(get_subscription.sync_detailed(WORKSPACE, "crm", client=api))
 
 # Steering ------------------------------------------------------------------------------------------------------------
 

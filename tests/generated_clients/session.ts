@@ -221,6 +221,46 @@ await done(api.DELETE(MESSAGE, { params: sale }), 200);
 await refused(api.GET(MESSAGE, { params: sale }));
 await refused(api.PUT(MESSAGE, { params: sale, body: { actions: [{ id: "cta", type: "dance" }] } }));
 
+// Definitions and subscriptions ---------------------------------------------------------------------------------------
+
+const JOURNEYS = "/api/v1/journeys/{workspaceId}";
+const first = await done(api.GET(JOURNEYS, { params: { ...here, query: { limit: 1 } } }), 200);
+check(first.data.journeys.length === 1 && first.data.next !== null, JSON.stringify(first));
+const rest = await done(api.GET(JOURNEYS, { params: { ...here, query: { after: first.data.next } } }), 200);
+check(rest.data.journeys.length === 1 && rest.data.next === null, JSON.stringify(rest));
+const segments = await done(api.GET("/api/v1/segments/{workspaceId}", { params: here }), 200);
+check(segments.data.segments[0]?.segmentId === segmentId, JSON.stringify(segments));
+const DEFINITION = "/api/v1/journeys/{workspaceId}/{journeyId}";
+const would = await done(
+  api.PUT(DEFINITION, {
+    params: { ...journey, query: { dryRun: true, moveInside: true } },
+    body: { steps: [{ id: "wait", type: "delay", for: "P2D" }] },
+  }),
+  200,
+);
+check(would.data.moving?.revision === 2 && would.data.moving.moves === 2, JSON.stringify(would));
+await refused(api.PUT(DEFINITION, { params: journey, body: { steps: [{ id: "wait", type: "sleep" }] } }));
+const SUBSCRIPTIONS = "/api/v1/subscriptions/{workspaceId}";
+const SUBSCRIPTION = "/api/v1/subscriptions/{workspaceId}/{subscriptionId}";
+const crm = { path: { workspaceId, subscriptionId: "crm" } };
+const url = "https://crm.example/events";
+const made = await done(api.POST(SUBSCRIPTIONS, { params: here, body: { key: "crm", url, types: ["job.decided"] } }), 201);
+check(made.data.key === "crm", JSON.stringify(made));
+await refused(api.POST(SUBSCRIPTIONS, { params: here, body: { key: "crm", url } }));
+await refused(api.PUT(SUBSCRIPTION, { params: crm, body: { url, batch: 7 } }));
+const anyVersion = { ...crm, header: { "If-Match": "*" } };
+const changed = await done(api.PUT(SUBSCRIPTION, { params: anyVersion, body: { url, batch: 7 } }), 200);
+check(changed.data.outcome === "changed", JSON.stringify(changed));
+const subscribed = await done(api.GET(SUBSCRIPTIONS, { params: here }), 200);
+check(subscribed.data.subscriptions[0]?.batch === 7, JSON.stringify(subscribed));
+const tried = await done(api.POST(`${SUBSCRIPTION}/test`, { params: crm }), 202);
+const pushed = await done(api.GET(`${SUBSCRIPTION}/deliveries`, { params: crm }), 200);
+check(pushed.data.deliveries[0]?.deliveryId === tried.data.deliveryId, JSON.stringify(pushed));
+const wentOn = await done(api.POST(`${SUBSCRIPTION}/resume`, { params: crm }), 200);
+check(!wentOn.data.changed, JSON.stringify(wentOn));
+await done(api.DELETE(SUBSCRIPTION, { params: anyVersion }), 200);
+await refused(api.GET(SUBSCRIPTION, { params: crm }));
+
 // Steering ------------------------------------------------------------------------------------------------------------
 
 const steered = { path: { workspaceId, journeyId: job.journeyId } };
