@@ -22,6 +22,7 @@ from tests.benchmarks.measures import (
     checks,
     growth,
     idle,
+    in_app,
     lateness,
     segment,
     single,
@@ -44,9 +45,11 @@ MEASURES: dict[str, Measure] = {
     "walking": walking.measure,
     "lateness": lateness.measure,
     "webhooks": webhooks.measure,
+    "in_app": in_app.measure,
 }
 # These leave the service's tables with millions of rows, and the peer's tables are empty.
 FILLING = ("segment", "growth")
+LATER = ("in_app",)  # which 1.0.0 has not
 ONCE = "growth"  # it fills the tables with rows of fixed ids
 
 
@@ -77,7 +80,7 @@ def _beside_floors(arguments: argparse.Namespace, effort: Effort) -> tuple[dict[
 
 def _beside_base(arguments: argparse.Namespace, effort: Effort) -> tuple[dict[str, Any], str, bool]:
     this, compared = this_tree(), list[pairs.Pairs]()
-    names = arguments.measures or [name for name in MEASURES if name not in FILLING]
+    names = arguments.measures or [name for name in MEASURES if name not in {*FILLING, *LATER}]
     with checked_out(arguments.base) as base, running_servers() as servers:
         install(base)
         with running_service(servers, base) as before, running_service(servers, this) as after:

@@ -206,6 +206,7 @@ def _environment(tree: Tree, database_url: str, redis_url: str) -> dict[str, str
         "DATABASE_URL": database_url,
         "REDIS_URL": redis_url,
         "BRIDGE_RATE_LIMIT": "10000000/m",
+        "IN_APP_RATE_LIMIT": "10000000/m",
         "WEBHOOK_ALLOW_HTTP": "true",
         "BRIDGE_APP_DAILY_CALLS": "999999999",
         "BRIDGE_APP_DAILY_KIB": "999999999",

@@ -17,11 +17,11 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
     floors: list[float] = []
     seen: dict[str, list[float]] = {kind: [] for kind in _BODIES}
     for kind in _BODIES:
-        _act(service, kind, seconds=2)
+        act(service, kind, seconds=2)
     for _ in range(effort.rounds):
         floors.append(nothing(service, seconds=effort.seconds).per_second)
         for kind, figures in seen.items():
-            figures.append(_act(service, kind, seconds=effort.seconds))
+            figures.append(act(service, kind, seconds=effort.seconds))
     floor = middle(floors)
     return [
         Figure(
@@ -32,7 +32,7 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _act(service: Service, kind: str, *, seconds: int) -> float:
+def act(service: Service, kind: str, *, seconds: int) -> float:
     url = f"{service.base}/api/v1/sdk/bridge/action"
     seen = load(url, headers=service.sdk_headers, body=_BODIES[kind], customers=CUSTOMERS, seconds=seconds)
     return seen.all_accepted().per_second

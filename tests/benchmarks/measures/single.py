@@ -18,11 +18,11 @@ SELECT percentile_cont(0.99) WITHIN GROUP (ORDER BY late), max(late), count(*) F
 def measure(service: Service, effort: Effort) -> list[Figure]:
     """In turn: the view that does nothing, then triggers; medians of the rounds."""
     floors, singles, lateness = [], [], []
-    _trigger(service, seconds=2)
+    trigger(service, seconds=2)
     for _ in range(effort.rounds):
         floors.append(nothing(service, seconds=effort.seconds).per_second)
         since = service.one("SELECT (extract(epoch FROM now()) * 1000)::bigint")
-        singles.append(_trigger(service, seconds=effort.seconds))
+        singles.append(trigger(service, seconds=effort.seconds))
         service.settle()
         row = service.connection.execute(_LATENESS, {"workspace": service.workspace, "since": since}).fetchone()
         lateness.append(row or (0.0, 0.0, 0))
@@ -41,7 +41,7 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _trigger(service: Service, *, seconds: int) -> Load:
+def trigger(service: Service, *, seconds: int) -> Load:
     url = service.base + service.trigger_path
     seen = load(url, headers=service.server_headers, body=BODY, customers=CUSTOMERS, seconds=seconds)
     return seen.all_accepted()
