@@ -11,6 +11,7 @@ from journeys.operations.invariants import links_to_other_workspaces, twice_insi
 from tests.chaos.early import nobody_walks_on_after_leaving, nothing_is_missed_while_work_waits
 from tests.chaos.load import LOST, REFUSED, Sending
 from tests.chaos.model import Pair, contradiction
+from tests.chaos.pages import deliveries_are_there_once_and_over_for_good
 from tests.chaos.service import Service
 from tests.chaos.tenants import BY_KEY, plan_of
 from tests.chaos.told import readers_of_the_feed_miss_nothing, the_feed_tells_what_happened
@@ -188,7 +189,7 @@ def entries_are_those_of_the_model(service: Service) -> Iterator[str]:
 _COUNTED_OTHERWISE = f"""
 WITH {HISTORY}
 SELECT journey_id, kind, name, outcome, hour, sum(number) FROM ({HISTORY_AND_COUNTS}) AS both_of
-WHERE kind <> 'event'
+WHERE kind NOT IN ('event', 'inapp')
 GROUP BY journey_id, revision_id, kind, name, outcome, hour HAVING sum(number) <> 0
 """
 
@@ -196,7 +197,7 @@ GROUP BY journey_id, revision_id, kind, name, outcome, hour HAVING sum(number) <
 def counts_are_the_sums_of_the_history(service: Service) -> Iterator[str]:
     """In every hour, which lasts a second here: it turns amid many transactions (service.py).
 
-    But for events that started nothing, which no history has.
+    But for events that started nothing, and what became of messages, which no history has.
     """
     for journey, kind, name, outcome, hour, number in service.ask(_COUNTED_OTHERWISE):
         yield f"in {journey}, the history has {number:+} of {kind} {name} {outcome} more than the counts of {hour}"
@@ -251,6 +252,7 @@ CHECKS: Sequence[Check] = (
     counts_are_the_sums_of_the_history,
     no_row_links_two_workspaces,
     webhooks_are_recorded,
+    deliveries_are_there_once_and_over_for_good,
     nobody_walks_on_after_leaving,
     nothing_is_missed_while_work_waits,
     waits_for_a_profile_end_once,

@@ -20,6 +20,7 @@ from config.local.servers import DATABASE
 from tests.chaos.fleet import LANES, LOOPBACK, TWO_OF_EACH, Fleet, Member
 from tests.chaos.load import Load
 from tests.chaos.machine import BLOCK, Machine
+from tests.chaos.pages import OpenPage, open_pages
 from tests.chaos.plan import TENANTS
 from tests.chaos.servers import OwnServer, addresses_of, own_postgresql, own_redis
 from tests.chaos.tenants import COURSES, MANY, RELEASED, Course, Tenant, seed
@@ -66,6 +67,7 @@ class Service:
     tenants: Mapping[str, Tenant]
     load: Load
     readers: Sequence[FeedReader] = ()  # of the feeds; the version before has none
+    pages: Sequence[OpenPage] = ()  # likewise
     machine: Machine | None = None
     began_with: Path = ROOT  # the checkout whose code ran at first
     pooled: bool = False  # the service goes through a pooler; `database_url` does not
@@ -172,11 +174,12 @@ def running_service(
         wait_until(lambda: service.listening() >= fleet.workers, what="the workers")
         if tree.root == ROOT:
             service.readers = stack.enter_context(reading_feeds(tenants, webs=fleet.webs))
+            service.pages = stack.enter_context(open_pages(tenants, webs=fleet.webs))
         yield service
 
 
 METRICS_TOKEN = "chaos"
-_LIMITS = ("BRIDGE_RATE_LIMIT", "BRIDGE_CUSTOMERS_CREATED_LIMIT", "BRIDGE_JOURNEYS_STARTED_LIMIT")
+_LIMITS = ("BRIDGE_RATE_LIMIT", "IN_APP_RATE_LIMIT", "BRIDGE_CUSTOMERS_CREATED_LIMIT", "BRIDGE_JOURNEYS_STARTED_LIMIT")
 
 
 def environment_of(database_url: str, redis_url: str) -> dict[str, str]:

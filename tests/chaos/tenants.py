@@ -63,6 +63,7 @@ def webhook(step_id: str, url: str = "receiver/ok") -> dict[str, Any]:
     return {"id": step_id, "type": "webhook", "url": url, "body": {"enrollment": "{{ enrollment.id }}"}}
 
 
+MESSAGE = "offer"  # which a journey delivers
 LEAVING = "unsubscribed"  # ends the campaign
 COURSES = (
     Course(key="thrice_at_once", rule="number_at_once", entries=3),
@@ -116,6 +117,17 @@ COURSES = (
         ],
         is_new=True,
     ),
+    Course(
+        key="delivers",
+        rule="one_at_a_time",
+        reenter=True,
+        steps=[
+            {"id": "offer", "type": "in_app", "message": MESSAGE, "expires": "PT1M"},
+            {**wait("acted", "in_app.acted", "mark"), "delivery": "offer"},
+            mark("mark"),
+        ],
+        is_new=True,
+    ),
     Course(key="on_sign_up", rule="number_at_once", entries=5, event="signed_up"),
     Course(key="on_reported_sign_up", rule="number_at_once", entries=5, event="signed_up", from_bridge=False),
     Course(key="on_rest", rule="always_at_once", reenter=True, event="rested"),
@@ -127,6 +139,9 @@ FOLLOWED: Mapping[str, Sequence[str]] = {"campaign": [LEAVING], "listens_twice":
 BY_KEY = {course.key: course for course in COURSES}
 
 
+_CONTENT = {"kind": "banner", "title": "Hello", "buttons": [{"action": "close", "text": "Later"}]}
+
+
 def plan_of(number: int) -> str:
     return "pro" if number % 3 else "free"
 
@@ -135,20 +150,21 @@ def seed(
     name: str, *, receiver: str, courses: Sequence[Course] = COURSES, beside: Sequence[Course] = ()
 ) -> dict[str, Any]:
     """What `seed_workspace` makes the workspace of."""
+    is_now = courses is COURSES  # the version before knows no feed, and delivers no messages
     customers = [
         {"external_id": f"c-{n}", "email": f"c-{n}@example.com", "attributes": {"plan": plan_of(n)}}
         for n in range(CUSTOMERS)
     ]
     return {
-        # The version before knows no feed.
-        "workspace": {"key": name, "name": name, **({"feed": True} if courses is COURSES else {})},
+        "workspace": {"key": name, "name": name, **({"feed": True} if is_now else {})},
         "apiKeys": [{"name": "server", "rateLimit": f"{MANY}/m"}],
-        "apps": [{"name": "web", "allowedOrigins": []}],
+        "apps": [{"name": "web", "allowedOrigins": [], **({"inApp": "open"} if is_now else {})}],
         "customers": customers,
         "segments": [
             {"key": "first", "name": "First", "members": [f"c-{n}" for n in range(SEGMENT)]},
             {"key": "met", "name": "Met", "conditions": {"field": "customer.met", "op": "eq", "value": True}},
         ],
+        **({"messages": [{"key": MESSAGE, "status": "active", "content": _CONTENT}]} if is_now else {}),
         "journeys": [course.seed(receiver) for course in (*courses, *beside)],
     }
 
