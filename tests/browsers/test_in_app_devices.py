@@ -5,6 +5,7 @@ The database tells: each is acted on once, and by the right person.
 
 import time
 from collections import Counter
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,35 @@ def once_each(number: int, shop: Shop) -> None:
     assert [counted(name) for name in ("in_app.shown", "clicked", "in_app.acted")] == [number] * 3
     pressed = Counter(one for one in shop.pages.asked if one.startswith("/clicked"))
     assert pressed == {f"/clicked?n={n}": 1 for n in range(number)}
+
+
+_PRESS = """for (const section of document.querySelector("#slot > div").shadowRoot.querySelectorAll("section")) {
+  section.querySelector("[part=button]").click();
+  fetch(`/clicked?n=${section.querySelector("p").textContent}`);
+}"""
+
+
+@pytest.mark.parametrize(("tabs", "number"), [(2, 12), (8, 1000)])
+def test_many_deliveries_in_many_tabs_are_each_shown_and_acted_on_once(
+    context: BrowserContext, shop: Shop, ada: Customer, tabs: int, number: int
+) -> None:
+    """A person presses in one tab at a time; a driven browser takes all of them for looked at."""
+    for n in range(number):
+        deliver(ada, values={"coupon": str(n)})
+    pages = [opened(context, shop) for _ in range(tabs)]
+    looked_at = cycle(pages)
+
+    def all_are_acted_on() -> bool:
+        page = next(looked_at)
+        page.evaluate(_PRESS)
+        page.wait_for_timeout(300)
+        return counted("in_app.acted") >= number
+
+    wait_until(all_are_acted_on, what="all clicks", seconds=900)
+    for page in pages:
+        until(page, NOTHING_WAITS)
+        assert page.locator(_BANNER).count() == 0
+    once_each(number, shop)
 
 
 @pytest.mark.parametrize("name", list(PROGRAMS))
