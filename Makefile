@@ -24,9 +24,9 @@ info: ## what the first screen of run shows, again: addresses, the password and 
 # processors, because some tests wait for processes of the service; with two more, it takes longer.
 test: ## the service's promises against real servers; ARGS="tests/journeys -k enroll" for a part of the suite, ARGS=tests for all
 	@.ci/install requirements-dev.txt
-	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal $(or $(ARGS),-m "not tools")
+	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal $(or $(ARGS),-m "not tools and not slow")
 
-browsers: ## all tests in Debian's chromium and firefox-esr, which it needs; a few of them are in test as well
+browsers: ## all tests in Debian's chromium and firefox-esr, which it needs; a few of them are in check as well
 	@.ci/install requirements-dev.txt
 	@BROWSERS=required TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest tests/browsers $(ARGS)
 

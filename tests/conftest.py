@@ -65,6 +65,8 @@ def pytest_sessionstart() -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     if item.nodeid.startswith(TOOLS):
         item.add_marker("tools")
+    if item.nodeid.startswith("tests/browsers/"):
+        item.add_marker("slow")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -58,6 +58,7 @@ def _who_writes(service: Service, operation: str) -> list[str]:
     return written
 
 
+@pytest.mark.slow
 @every_call
 def test_nothing_bad_passes_or_breaks_anything(service: Service, operation: str) -> None:
     before = _fingerprint()

@@ -101,6 +101,7 @@ def _connection_stays(service: Service) -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_connection_stays")
 @pytest.mark.parametrize("operation_id", _OPERATIONS)
 def test_whatever_is_sent_is_answered_as_documented(service: Service, operation_id: str) -> None:

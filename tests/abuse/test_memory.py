@@ -73,12 +73,14 @@ def test_what_stands_in_a_text_is_no_value(server: ServerClient, acme: Workspace
     assert refused(answer, status=404, error="Customer not found")
 
 
+@pytest.mark.slow
 def test_no_call_leaves_its_request_to_the_collector(service: Service) -> None:
     with nothing_left():
         for call in service.calls.values():
             spent(service.caller_of(call).headers, call.method, call.path, json.dumps(call.body).encode())
 
 
+@pytest.mark.slow
 def test_no_refused_call_leaves_its_request_to_the_collector(service: Service) -> None:
     with nothing_left():
         for call in service.calls.values():
@@ -87,6 +89,7 @@ def test_no_refused_call_leaves_its_request_to_the_collector(service: Service) -
                 assert spent(sent, call.method, call.path, raw)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [gzip.compress(b'{"a": [' + b"{}," * 1_700_000 + b"0]}"), VALUES["objects"]])
 def test_a_process_stays_small_whatever_servers_send(acme: Workspace, packed: bytes) -> None:
     server = ServerClient(ApiKeyFactory.create(workspace=acme))
@@ -95,6 +98,7 @@ def test_a_process_stays_small_whatever_servers_send(acme: Workspace, packed: by
     assert grown_by(lambda: spent(headers, "POST", path, packed)) < 30 * MIB
 
 
+@pytest.mark.slow
 def test_a_process_stays_small_whatever_pages_send(sdk: SdkClient) -> None:
     values = b'{"a": [' + b"{}," * 21_000 + b"0]}"
     assert grown_by(lambda: spent(sdk.headers, "POST", ACTION, values)) < 5 * MIB

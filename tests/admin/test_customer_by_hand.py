@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from django.test import Client
 from django.urls import reverse
 
@@ -90,6 +91,7 @@ def test_an_erasure_tells_its_receipt(staff: Client, acme: Workspace) -> None:
     assert page_url(receipt) in told
 
 
+@pytest.mark.slow
 def test_each_is_for_those_who_may(acme: Workspace) -> None:
     customer = CustomerFactory.create(workspace=acme)
     support = member("sue", acme="support")  # who sees all, and so may take it along

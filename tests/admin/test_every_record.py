@@ -81,6 +81,7 @@ def queries_of(client: Client, url: str) -> list[str]:
     return [query["sql"] for query in captured.captured_queries]
 
 
+@pytest.mark.slow
 def test_a_list_shows_the_records_of_every_tenant(
     staff: Client, acme: Workspace, rival: Workspace, subtests: pytest.Subtests
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_list_narrowed_to_one_workspace_shows_nothing_of_the_other(
                 assert (page_url(record) in page) == (getattr(record, f"{field}_id", record.pk) == acme.id)
 
 
+@pytest.mark.slow
 def test_a_page_shows_every_field_in_rows_that_are_wide_enough(staff: Client, acme: Workspace) -> None:
     populate(acme, rows=1)
     not_shown, too_narrow = set(), set()
@@ -121,6 +123,7 @@ def test_a_page_shows_every_field_in_rows_that_are_wide_enough(staff: Client, ac
     assert (not_shown, too_narrow) == (set(NOT_SHOWN), set())
 
 
+@pytest.mark.slow
 def test_a_list_of_many_rows_asks_no_more_queries_than_one_of_few(
     staff: Client, acme: Workspace, subtests: pytest.Subtests
 ) -> None:
@@ -133,6 +136,7 @@ def test_a_list_of_many_rows_asks_no_more_queries_than_one_of_few(
             assert len(queries_of(staff, list_of(model))) == len(few[model])
 
 
+@pytest.mark.slow
 def test_panels_ask_no_more_queries_where_more_hangs_on_the_record(staff: Client, acme: Workspace) -> None:
     (customer,) = populate(acme, rows=1)
     trigger = Trigger.objects.get()
@@ -150,6 +154,7 @@ def test_panels_ask_no_more_queries_where_more_hangs_on_the_record(staff: Client
     assert [len(queries_of(staff, page_url(record))) for record in pages] == few
 
 
+@pytest.mark.slow
 def test_a_list_counts_nothing(staff: Client, acme: Workspace, subtests: pytest.Subtests) -> None:
     populate(acme, rows=2)
     for model in MODELS:
@@ -170,6 +175,7 @@ def test_a_list_tells_how_many_there_are_where_that_is_cheap(staff: Client, acme
     assert "1,000+ customers" in answers[0].content.decode()
 
 
+@pytest.mark.slow
 def test_no_page_counts_a_whole_table(staff: Client, acme: Workspace) -> None:
     populate(acme, rows=2)
     pages = ["/admin/", *(page_url(record) for model in MODELS for record in model._default_manager.all())]
@@ -178,6 +184,7 @@ def test_no_page_counts_a_whole_table(staff: Client, acme: Workspace) -> None:
     assert not [sql for sql in counting if "WHERE" not in sql and "LIMIT" not in sql]
 
 
+@pytest.mark.slow
 def test_a_form_opens_whatever_its_address_fills_in(staff: Client, acme: Workspace, subtests: pytest.Subtests) -> None:
     models: list[type[Model]] = [*MODELS, User, Group]
     for model in models:
@@ -260,6 +267,7 @@ def test_who_may_only_add_records_finds_the_page_for_it_in_the_sidebar(db: None,
     assert f'href="{list_of(model)}"' in page
 
 
+@pytest.mark.slow
 def test_a_kind_of_record_has_one_name_everywhere(staff: Client, subtests: pytest.Subtests) -> None:
     models: list[type[Model]] = [*MODELS, WebhookDelivery, User, Group]
     for model in models:

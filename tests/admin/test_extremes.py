@@ -52,6 +52,7 @@ def asked_of_pages(journey: Journey) -> Iterator[tuple[str, dict[str, str]]]:
     yield from ((page, {name: value}) for page, names, values in read for name in names for value in values)
 
 
+@pytest.mark.slow
 def test_no_value_at_the_end_of_what_fits_is_a_failure(staff: Client) -> None:
     request: Any = RequestFactory().get("/")
     request.user = User.objects.get(username="root")

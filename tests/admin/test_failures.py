@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -149,6 +150,7 @@ def test_a_part_costs_as_many_statements_for_many_as_for_few(staff: Client, acme
     assert numbers[0] == numbers[1]
 
 
+@pytest.mark.slow
 def test_the_list_and_its_total_read_no_more_than_they_show(staff: Client, acme: Workspace) -> None:
     failed_webhooks(acme, number=10)
     staff.get(FAILURES)  # the session is written now and then, and by the first request

@@ -26,6 +26,7 @@ def test_the_headers_of_a_webhook_may_have_any_names(staff: Client, acme: Worksp
         assert f"{name}: ***\n" in page
 
 
+@pytest.mark.slow
 def test_every_page_and_list_opens_whatever_the_keys_of_what_it_shows(
     staff: Client, acme: Workspace, subtests: pytest.Subtests
 ) -> None:

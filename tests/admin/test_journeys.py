@@ -119,6 +119,7 @@ def test_json_begins_with_id_and_type(staff: Client, acme: Workspace) -> None:
         assert '{\n        "id": 7,\n        "type": "gift",\n        "a": 1\n      }' in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "why"),
     [

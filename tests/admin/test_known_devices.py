@@ -57,6 +57,7 @@ def test_who_fails_or_only_looks_gets_none(known: Client) -> None:
     assert "device" not in stranger.cookies
 
 
+@pytest.mark.slow
 def test_it_passes_while_thirty_addresses_guess_and_its_own_has_used_up_its_attempts(known: Client) -> None:
     with time_machine.travel(NOW, tick=False):
         for number in range(30):
@@ -68,6 +69,7 @@ def test_it_passes_while_thirty_addresses_guess_and_its_own_has_used_up_its_atte
         assert tried(known, "ada", "countess", address=HOME) == ""
 
 
+@pytest.mark.slow
 def test_a_new_browser_passes_where_its_account_has_logged_in_before(known: Client, settings: Settings) -> None:
     with time_machine.travel(NOW, tick=False):
         for number in range(30):

@@ -46,6 +46,7 @@ def seen(client: Client, url: str) -> tuple[str, str]:
     return answer.content.decode(), "\n".join(query["sql"] for query in queries)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("customer")
 def test_lists_and_pages_show_nothing_of_what_their_user_may_not_view(subtests: pytest.Subtests) -> None:
     for model in MODELS:

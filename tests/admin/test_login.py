@@ -102,6 +102,7 @@ def test_attempts_at_an_account_are_slowed_down_without_redis_as_well(ada: User)
         assert TOO_SOON in tried(Client(), "ada", "guess", address="192.0.2.99")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_nobody_is_locked_out_by_what_is_tried_from_elsewhere(settings: Settings) -> None:
     settings.ADMIN_LOGIN_LIMIT = "1000/m"

@@ -47,6 +47,7 @@ def test_the_map_tells_how_many_went_which_way_and_who_stands_where(staff: Clien
     assert (page_url(enrollment) in there, page_url(enrollment) in elsewhere) == (True, False)
 
 
+@pytest.mark.slow
 def test_the_map_is_of_the_revision_and_the_days_that_are_chosen(staff: Client, waiting: Journey) -> None:
     other = [{**DAY, "for": "P2D"}]
     waiting.revisions.create(workspace=waiting.workspace, number=2, steps=other)

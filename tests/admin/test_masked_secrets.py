@@ -30,6 +30,7 @@ def headers_of(journey: Journey) -> Any:
     return JourneyRevision.objects.filter(journey=journey).latest("number").steps[0]["headers"]
 
 
+@pytest.mark.slow
 def test_a_form_shows_masks_and_loses_nothing(staff: Client, acme: Workspace) -> None:
     journey = save(acme, [CALL])
     page = unescape(staff.get(page_url(journey)).content.decode())

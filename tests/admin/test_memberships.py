@@ -97,6 +97,7 @@ def leaks_in(pages: dict[str, str], hidden: Collection[str]) -> dict[str, list[s
     return {url: found for url, page in pages.items() if (found := [word for word in hidden if word in page])}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("role", ROLES)
 def test_no_address_shows_a_member_anything_of_another_workspace(role: str, acme: Workspace, rival: Workspace) -> None:
@@ -293,6 +294,7 @@ class Memberships(RuleBasedStateMachine):
         return {self.chosen} if self.chosen in self.roles else set(self.roles)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_memberships_change_while_members_act() -> None:
     run_state_machine_as_test(Memberships, settings=examples(8, stateful_step_count=8))

@@ -285,6 +285,7 @@ def taken_by(listener: socket.socket) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_a_silent_provider_holds_one_thread_and_is_left_alone(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def figures_of(client: Client, part: str = "figures") -> dict[str, Any]:
     return {figure.title: figure for figure in client.get("/admin/").context[part]}
 
 
+@pytest.mark.slow
 def test_it_tells_how_much_work_waits_and_how_late_it_is(staff: Client, acme: Workspace, rival: Workspace) -> None:
     populate(acme, rows=2)
     populate(rival, rows=1)

@@ -31,6 +31,7 @@ def addresses_of_change(record: Model) -> list[str]:
 BUT_CUSTOMERS = [model for model in READ_ONLY if model is not Customer]
 
 
+@pytest.mark.slow
 def test_what_the_service_decided_cannot_be_made_changed_or_deleted(
     staff: Client, acme: Workspace, subtests: pytest.Subtests
 ) -> None:
@@ -43,6 +44,7 @@ def test_what_the_service_decided_cannot_be_made_changed_or_deleted(
             assert snapshot(model) == before
 
 
+@pytest.mark.slow
 def test_a_page_of_what_the_service_decided_has_no_inputs(
     staff: Client, acme: Workspace, subtests: pytest.Subtests
 ) -> None:
@@ -54,6 +56,7 @@ def test_a_page_of_what_the_service_decided_has_no_inputs(
             assert 'name="_save"' not in page
 
 
+@pytest.mark.slow
 def test_who_may_only_look_can_change_nothing(onlooker: Client, acme: Workspace, subtests: pytest.Subtests) -> None:
     populate(acme, rows=1)
     for model in MODELS:
@@ -94,6 +97,7 @@ def test_who_may_not_view_a_record_neither_reads_nor_deletes_it(acme: Workspace,
     assert not model._default_manager.filter(pk=record.pk).exists()
 
 
+@pytest.mark.slow
 def test_who_is_refused_what_nobody_may_do_is_told_so_and_why(
     staff: Client, onlooker: Client, acme: Workspace, subtests: pytest.Subtests
 ) -> None:

@@ -53,6 +53,7 @@ def test_the_rights_that_a_key_gives_are_permissions_that_can_be_granted() -> No
     assert set(KEY_RIGHTS) <= there
 
 
+@pytest.mark.slow
 def test_a_scope_is_given_only_by_those_who_may_do_what_it_gives(acme: Workspace, subtests: pytest.Subtests) -> None:
     for missing in KEY_RIGHTS:
         with subtests.test(missing=missing):

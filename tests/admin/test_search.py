@@ -70,6 +70,7 @@ def test_identifiers_are_searched_for_as_they_are_stored(staff: Client, acme: Wo
     assert found(staff, Customer, text) == [rene]
 
 
+@pytest.mark.slow
 def test_what_is_a_customers_is_found_by_any_identifier(
     staff: Client, ada: Customer, subtests: pytest.Subtests
 ) -> None:
@@ -95,6 +96,7 @@ REFERENCES: list[tuple[type[Model], str]] = [
 ]
 
 
+@pytest.mark.slow
 def test_a_list_is_narrowed_to_what_refers_to_one_record(
     staff: Client, ada: Customer, subtests: pytest.Subtests
 ) -> None:
@@ -323,6 +325,7 @@ def test_the_one_box_says_that_it_finds_nothing(staff: Client, ada: Customer) ->
         assert says in selected
 
 
+@pytest.mark.slow
 def test_who_may_not_view_customers_finds_their_records_by_id_only(ada: Customer, subtests: pytest.Subtests) -> None:
     kinds: list[type[Model]] = [Event, SegmentMembership, EnrollmentJob, Enrollment, Interaction, Trigger]
     for model in kinds:

@@ -127,6 +127,7 @@ def test_a_recovery_code_holds_after_any_number_of_codes_of_the_phone(ada: User)
         assert logged_in().post(ASK, {"code": codes[0]}).headers["Location"] == INDEX
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_database_has_no_code_and_no_secret(ada: User, settings: Settings) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
         codes = set_up(logged_in(), ada)
@@ -249,6 +250,7 @@ def test_who_has_lost_all_sets_up_anew(ada: User, capsys: pytest.CaptureFixture[
     assert where(logged_in()) == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("required", [False, True])
 def test_sessions_from_before_a_reset_are_not_asked_for_a_code_that_nobody_has(
     ada: User, settings: Settings, required: bool

@@ -111,6 +111,7 @@ def test_who_came_long_ago_is_counted(staff: Client, acme: Workspace) -> None:
     assert len(shown.context["belonging"]["rows"]) == 50
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_counted_as_far_as_time_lasts_and_that_is_told(
     staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

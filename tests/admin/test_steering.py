@@ -55,6 +55,7 @@ def test_a_journey_is_held_in_three_clicks_and_the_pages_say_so(staff: Client, j
     assert told() == [("root", journey.id, "Hold.")]
 
 
+@pytest.mark.slow
 def test_the_page_offers_what_the_state_allows_and_shows_what_was_done(staff: Client, journey: Journey) -> None:
     offered = {"active": "hold close abort", "held": "resume close abort", "aborted": "activate"}
     for state, act in (("active", "hold"), ("held", "resume"), ("active", "abort"), ("aborted", "activate")):

@@ -94,6 +94,7 @@ def test_what_is_no_definition_is_refused(staff: Client, journey: Journey) -> No
     assert JourneyDraft.objects.get().steps == {"a": 1}
 
 
+@pytest.mark.slow
 def test_two_at_once_are_told_of_each_other(staff: Client, journey: Journey) -> None:
     keep(staff, journey, TWO)
     other = keep(staff, journey, TWO, TELL, version=0, status=409)

@@ -124,6 +124,7 @@ def test_a_journey_of_events_is_tried_and_started_with_an_event(staff: Client, a
     assert Enrollment.objects.get().journey == journey
 
 
+@pytest.mark.slow
 def test_each_may_do_what_their_permissions_say(journey: Journey, ada: Customer) -> None:
     url = f"/admin/journeys/journey/{journey.id}/try/"
 

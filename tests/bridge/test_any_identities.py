@@ -150,6 +150,7 @@ class Identities(RuleBasedStateMachine):
             assert counted(self.journey) == counted_by_history(self.journey.id)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_everybody_has_what_was_done_under_their_names() -> None:
     run_state_machine_as_test(

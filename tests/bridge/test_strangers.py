@@ -146,6 +146,7 @@ class Strangers(RuleBasedStateMachine):
         return sorted(known)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_servers_find_what_they_would_find_without_strangers() -> None:
     run_state_machine_as_test(

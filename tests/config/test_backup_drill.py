@@ -78,6 +78,7 @@ def test_the_newest_dump_is_restored_and_holds_together(
         drilled(tmp_path, elsewhere)
 
 
+@pytest.mark.slow
 def test_what_does_not_hold_is_told(acme: Workspace, elsewhere: str, tmp_path: Path) -> None:
     one_of_everything(acme)
     with connection.cursor() as cursor:

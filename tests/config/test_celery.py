@@ -26,6 +26,7 @@ URLS = [
 ]
 
 
+@pytest.mark.slow
 def test_the_report_to_pass_on_holds_no_password() -> None:
     report = subprocess.run(
         [Path(sys.executable).with_name("celery"), "-A", "config", "report"], cwd=ROOT, capture_output=True, text=True,

@@ -194,6 +194,7 @@ def assert_it_can_be_repeated(run: Prepared) -> None:
             assert rows(SCHEMA) == expected, where
 
 
+@pytest.mark.slow
 def test_a_migration_that_is_no_transaction_can_be_repeated_from_wherever_it_was_killed(own_database: None) -> None:
     executor = MigrationExecutor(connection)
     targets = executor.loader.graph.leaf_nodes()
@@ -234,6 +235,7 @@ def test_a_second_run_waits_for_the_first(own_database: None) -> None:
 TRIED_AGAIN = "A table is in use. Trying again.\n"
 
 
+@pytest.mark.slow
 def test_who_waits_behind_it_for_a_table_is_let_pass_until_it_gets_the_table(own_database: None) -> None:
     call_command("migrate", "customers", "0001", verbosity=0)
     long, said = another_session(), []
@@ -263,6 +265,7 @@ def test_it_gives_up_some_day(own_database: None, monkeypatch: pytest.MonkeyPatc
             call_command("migrate", "customers", verbosity=0)
 
 
+@pytest.mark.slow
 def test_it_waits_as_long_as_it_has_to_where_nobody_waits_behind_it(own_database: None) -> None:
     call_command("migrate", "journeys", "0041", verbosity=0)
     with another_session() as writer, ThreadPoolExecutor(1) as pool:
@@ -338,6 +341,7 @@ def initial_migrations() -> list[Migration]:
     return [one for one in MigrationLoader(None).disk_migrations.values() if one.replaces]
 
 
+@pytest.mark.slow
 def test_a_database_of_1_0_0_is_taken_over(own_database: None) -> None:
     MigrationExecutor(connection).migrate([(one.app_label, one.name) for one in initial_migrations()])
     with connection.cursor() as cursor:

@@ -105,6 +105,7 @@ def asks_for_a_credential(client: Client, route: str) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.urls("tests.admin.openid_urls")
 def test_each_address_that_answers_strangers_has_a_row(client: Client) -> None:

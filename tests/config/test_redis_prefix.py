@@ -27,6 +27,7 @@ def keys(queue: redis.Redis) -> set[str]:
     return {key.decode() for key in found}
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_waits
 @pytest.mark.django_db(transaction=True)
 def test_workers_take_the_messages_of_their_own_environment_alone(

@@ -255,6 +255,7 @@ importlib.reload(config.wsgi)
 """
 
 
+@pytest.mark.slow
 def test_in_production_the_log_says_that_the_static_files_are_missing(tmp_path: Path) -> None:
     done = start(PRODUCTION, _SERVE_WITHOUT_AND_WITH_THEM, str(tmp_path))
     without, _, with_them = done.stderr.partition("They are there now.")

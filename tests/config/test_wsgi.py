@@ -115,6 +115,7 @@ with connection.cursor() as cursor:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.without_pooler
 def test_statements_are_limited_whichever_server_calls_the_application() -> None:
     done = subprocess.run(

@@ -75,6 +75,7 @@ def _state(workspace: Workspace) -> list[str]:
     return sorted(map(repr, Customer.objects.filter(workspace=workspace).values_list(*IDENTIFIERS, "attributes")))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("large_bytes", [1_000_000, -1])
 def test_a_batch_ends_where_its_items_one_after_the_other_end(

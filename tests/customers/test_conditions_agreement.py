@@ -132,6 +132,7 @@ def every_test_of(field: str) -> Iterable[Condition]:
                 continue
 
 
+@pytest.mark.slow
 def test_each_operation_means_the_same_for_each_pair_of_values(population: list[Facts]) -> None:
     tried = list(every_test_of("customer.v"))
     assert len(tried) > 800
@@ -225,6 +226,7 @@ trees = st.recursive(
 )
 
 
+@pytest.mark.slow
 def test_trees_mean_the_same_for_every_customer_payload_and_event(population: list[Facts]) -> None:
     @examples(200, derandomize=True)
     @given(trees)

@@ -168,6 +168,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @examples(25)
 @given(parts=st.lists(ROWS, min_size=1, max_size=3))
@@ -222,6 +223,7 @@ def test_a_second_run_changes_nothing_and_another_one_goes_on(acme: Workspace, t
     assert Import.objects.get().counts == {"created": 1, "found": 1, "failed": 1, "skipped": 0, "blank": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_who_goes_on_after_a_kill_writes_each_row_once(acme: Workspace, tmp_path: Path) -> None:
     lines = [f"p-{n},{n}" if n % 1_000 else f",{n}" for n in range(1, 40_001)]

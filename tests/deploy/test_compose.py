@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import pytest
 import yaml
 
 from config import ROOT
@@ -44,6 +45,7 @@ def test_the_servers_are_the_versions_that_are_supported() -> None:
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
 
 
+@pytest.mark.slow
 def test_its_settings_are_those_that_are_written_by_make_env() -> None:
     lines = subprocess.run(
         [ROOT / "deploy" / "env", "engage.example"], check=True, stdout=subprocess.PIPE, text=True

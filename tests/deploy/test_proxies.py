@@ -136,6 +136,7 @@ def _listens(port: int) -> bool:
         return there.connect_ex(("127.0.0.1", port)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proxy", [nginx, caddy], ids=["nginx", "caddy"])
 def test_a_proxy_says_who_calls_keeps_what_is_closed_and_waits_for_bodies(
     proxy: Callable[[Path, int], Any], upstream: int, tmp_path: Path

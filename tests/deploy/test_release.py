@@ -41,6 +41,7 @@ def release(there: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([there / ".ci" / "release"], env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.tools
 def test_a_release_has_all_its_parts_and_a_tag(checkout: Path) -> None:
     made = release(checkout)

@@ -65,6 +65,7 @@ def test_who_is_taken_out_of_one_segment_stays_in_the_others(
     assert (_members(segment), _members(other)) == (set(), {"ada"})
 
 
+@pytest.mark.slow
 def test_unknown_ids_are_skipped_and_told_once_in_their_order(server: ServerClient, segment: Segment) -> None:
     body = {"add": ["zoe", "bob", " ", "zoe"], "remove": ["max", "ADA"]}
     answer = data(_change(server, segment, body), status=200)

@@ -80,6 +80,7 @@ def answers(us: Tenant, call: Call, ids: Mapping[str, str], asked: str) -> list[
     return found
 
 
+@pytest.mark.slow
 def test_every_foreign_id_in_a_path_is_answered_like_one_that_nobody_has_and_changes_nothing(
     us: Tenant, them: Tenant, subtests: pytest.Subtests
 ) -> None:
@@ -132,6 +133,7 @@ NAMED: dict[str, list[tuple[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_named_of_others_is_answered_like_what_nobody_has_and_changes_nothing(
     us: Tenant, them: Tenant, subtests: pytest.Subtests
 ) -> None:
@@ -160,6 +162,7 @@ def test_what_is_named_of_others_is_answered_like_what_nobody_has_and_changes_no
                 assert told[0] == told[1]
 
 
+@pytest.mark.slow
 def test_a_foreign_workspace_is_answered_like_a_missing_one_and_nothing_changes(
     us: Tenant, them: Tenant, subtests: pytest.Subtests
 ) -> None:
@@ -183,6 +186,7 @@ def test_a_foreign_workspace_is_answered_like_a_missing_one_and_nothing_changes(
             assert FOREIGN_WORKSPACE not in str(told(call, us.ids()))
 
 
+@pytest.mark.slow
 def test_a_key_stands_wherever_its_id_may(us: Tenant, subtests: pytest.Subtests) -> None:
     keys = {"workspaceId": us.workspace.key, "journeyId": us.journey.key, "segmentId": us.segment.key}
     keys["connectionId"] = us.connection.key

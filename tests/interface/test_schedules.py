@@ -229,6 +229,7 @@ def cancel_of(server: ServerClient, journey: Journey, answered: dict[str, Any], 
     return server.post(f"{path}/{journey.id}/entrances/order-17/exit", {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["job", "trigger", "entrance"])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_scheduled_job_can_be_taken_back_and_sent_again(

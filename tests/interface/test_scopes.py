@@ -62,6 +62,7 @@ def test_the_documentation_has_the_same_table() -> None:
     assert [scope for scope in Scope if f"\n| `{scope}` | " not in told] == []
 
 
+@pytest.mark.slow
 def test_a_call_is_made_with_its_scope_and_refused_with_every_other(us: Tenant, subtests: pytest.Subtests) -> None:
     callers = {scope: limited(us.workspace, scopes=[scope]) for scope in Scope}
     for caller in callers.values():
@@ -123,6 +124,7 @@ def test_a_limited_key_costs_a_trigger_no_query(us: Tenant) -> None:
 # Journeys -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_key_for_other_journeys_reaches_nothing_of_a_journey(us: Tenant, subtests: pytest.Subtests) -> None:
     other = JourneyFactory.create(workspace=us.workspace, key="other")
     own, foreign = (limited(us.workspace, journeys=[journey.id]) for journey in (us.journey, other))

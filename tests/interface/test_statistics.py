@@ -140,6 +140,7 @@ CROSS JOIN (
 """
 
 
+@pytest.mark.slow
 def test_statistics_of_ten_million_enrollments_are_quick(
     server: ServerClient, acme: Workspace, journey: Journey
 ) -> None:

@@ -191,6 +191,7 @@ def test_a_job_that_cuts_its_connection_spares_its_neighbours(server: ServerClie
     assert_all_went_well()
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_waits(long=True)
 @pytest.mark.usefixtures("ticks")
 def test_workers_whose_connections_are_cut_give_nothing_up(work: Work, tmp_path: Path) -> None:
@@ -208,6 +209,7 @@ def test_workers_whose_connections_are_cut_give_nothing_up(work: Work, tmp_path:
     assert_all_went_well()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ticks")
 def test_work_with_which_five_processes_died_is_given_up(work: Work, tmp_path: Path) -> None:
     some_attempts_failed(MAX_ATTEMPTS - 2)

@@ -57,6 +57,7 @@ def decided() -> set[str | None]:
     return set(EnrollmentJob.objects.filter(status="decided").values_list("customer__external_id", flat=True))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize("together", [True, False])
 def test_a_locked_customer_keeps_nobody_else_waiting(server: ServerClient, journey: Journey, *, together: bool) -> None:
@@ -123,6 +124,7 @@ def sessions(*, that: str) -> int:
         return int(cursor.fetchone()[0])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ticks")
 @pytest.mark.parametrize("frozen_in", ["deciding", "walking"])
 def test_a_worker_that_freezes_amid_a_transaction_does_not_keep_its_locks(

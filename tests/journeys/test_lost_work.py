@@ -24,6 +24,7 @@ pytestmark = [
 NAMES = [f"user-{n}" for n in range(1000)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ticks")
 def test_jobs_whose_messages_were_lost_are_decided(
     server: ServerClient, journey: Journey, queue: redis.Redis, tmp_path: Path
@@ -36,6 +37,7 @@ def test_jobs_whose_messages_were_lost_are_decided(
     assert Enrollment.objects.count() == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ticks")
 def test_jobs_of_a_killed_worker_are_decided_by_another(server: ServerClient, journey: Journey, tmp_path: Path) -> None:
     with celery(*WORKER, log=tmp_path / "killed.log") as killed, transaction.atomic():

@@ -147,6 +147,7 @@ def bounded(what: str, *, most: int = MOST_ROWS) -> Iterator[None]:
     assert rows <= most, f"{what}: {rows:,} rows (a new index? see CONTRIBUTING.md, Migrations) by {sql}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noted", ["before anybody entered", "before anybody was due", "when everybody was erased"])
 def test_a_crowd_is_decided_walked_moved_and_ended_in_sets(
     server: ServerClient, acme: Workspace, journey: Journey, names: list[str], noted: str
@@ -184,6 +185,7 @@ def test_a_crowd_is_decided_walked_moved_and_ended_in_sets(
     assert Enrollment.objects.filter(state="active").count() == NUMBER - CALL
 
 
+@pytest.mark.slow
 def test_a_crowd_is_changed_in_sets(server: ServerClient, acme: Workspace, journey: Journey, names: list[str]) -> None:
     let_everybody_come_again(server, acme, journey, names)
     changes = [{"external_id": name, "attributes": {"plan": "pro"}} for name in names[:NUMBER]]
@@ -192,6 +194,7 @@ def test_a_crowd_is_changed_in_sets(server: ServerClient, acme: Workspace, journ
     assert answer["updated"] == NUMBER
 
 
+@pytest.mark.slow
 def test_one_chunk_is_claimed_by_key(server: ServerClient, acme: Workspace, journey: Journey, names: list[str]) -> None:
     let_everybody_come_again(server, acme, journey, names)
     report(server, acme, "bought", names[:NUMBER])
@@ -214,6 +217,7 @@ def hosts_answer(workspace: Workspace, *, healthy: bool = False, probe: bool = F
     note_attempts(one * times)
 
 
+@pytest.mark.slow
 def test_many_hosts_fail_and_recover_in_sets(
     server: ServerClient, acme: Workspace, journey: Journey, names: list[str]
 ) -> None:

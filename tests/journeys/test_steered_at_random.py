@@ -198,6 +198,7 @@ class Steering(RuleBasedStateMachine):
         return Counter(StepRun.objects.filter(enrollment__journey=journey).values_list("step_id", flat=True))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_in_whatever_order_journeys_are_steered_nobody_steps_while_held_and_nobody_is_lost(
     server: ServerClient, rival_server: ServerClient

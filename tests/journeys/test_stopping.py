@@ -100,6 +100,7 @@ def test_a_job_that_was_cancelled_before_it_is_given_up_stays_cancelled(
     assert counted == [(DECISIONS, "cancelled")]
 
 
+@pytest.mark.slow
 def test_no_step_follows_an_exit(server: ServerClient, acme: Workspace) -> None:
     names = crowd(acme, 2 * EXITS)
     journey = JourneyFactory.create(workspace=acme, steps=RESTLESS)

@@ -195,6 +195,7 @@ def test_a_click_by_somebody_of_whom_all_is_known(sdk: SdkClient, names: list[st
     assert answer.status_code == 200
 
 
+@pytest.mark.slow
 def test_jobs_whose_customers_have_left_meanwhile(server: ServerClient, acme: Workspace, eventful: list[str]) -> None:
     where = {"field": "event.properties.n", "op": "eq", "value": 1}
     journey = JourneyFactory.create(workspace=acme, steps=[DAY], steps__exit_on=[{"event": "left", "where": where}])
@@ -206,6 +207,7 @@ def test_jobs_whose_customers_have_left_meanwhile(server: ServerClient, acme: Wo
     assert Enrollment.objects.filter(state="active").count() == NAMED - 20
 
 
+@pytest.mark.slow
 def test_waits_that_are_over_as_they_begin(server: ServerClient, acme: Workspace, eventful: list[str]) -> None:
     wait = {"type": "wait_for_event", "timeout": "P1D"}
     steps = [{"id": "a", "event": "opened", **wait}, {"id": "b", "event": "left", **wait}, DAY]

@@ -100,6 +100,7 @@ print(time.monotonic() - began)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("listens", [True, False])
 def test_a_message_to_a_redis_that_does_not_answer_is_given_up_soon(listens: bool) -> None:
@@ -116,6 +117,7 @@ def test_a_message_to_a_redis_that_does_not_answer_is_given_up_soon(listens: boo
     assert float(done.stdout.split()[-1]) < 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_the_sweeper_waits_behind_no_walkers(
     server: ServerClient, acme: Workspace, queue: redis.Redis, tmp_path: Path

@@ -89,6 +89,7 @@ def test_a_worker_decides_singles_and_bulks_under_their_job_ids(
     assert not Chunk.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_told_to_start_anew_does(server: ServerClient, journey: Journey, worker: Worker) -> None:
     data(trigger(server, journey, {"external_id": "user-7"}))
     wait_until(all_decided)  # it has begun, whichever test comes first
@@ -100,6 +101,7 @@ def test_a_worker_that_is_told_to_start_anew_does(server: ServerClient, journey:
     assert worker.process.poll() is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ticks", "worker")
 def test_a_delay_is_walked_to_its_end(server: ServerClient, acme: Workspace) -> None:
     CustomerFactory.create(workspace=acme, external_id="ada")
@@ -112,6 +114,7 @@ def test_a_delay_is_walked_to_its_end(server: ServerClient, acme: Workspace) -> 
     assert 1.5 <= (enrollment.ended_at - enrollment.entered_at).total_seconds() <= 15  # a busy machine's
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ticks")
 def test_jobs_of_a_killed_pool_child_are_decided(server: ServerClient, journey: Journey, worker: Worker) -> None:
     data(trigger(server, journey, {"external_id": "user-1"}))

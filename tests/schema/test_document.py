@@ -88,6 +88,7 @@ with ThreadPoolExecutor(2) as pool:
 """
 
 
+@pytest.mark.slow
 def test_two_who_ask_a_new_process_at_once_get_it_both() -> None:
     """What makes the document loads its parts as it goes."""
     run = [sys.executable, "-c", _TWO_FIRST_ONES]
@@ -126,6 +127,7 @@ def test_another_method_and_another_form_are_refused_in_json() -> None:
 # What stands in it ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_is_valid_and_made_without_a_warning(tmp_path: Path) -> None:
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "openapi.yaml"))
 

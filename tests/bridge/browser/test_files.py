@@ -36,6 +36,7 @@ def made(sdk_tools: None) -> Mapping[str, bytes]:
     return build()
 
 
+@pytest.mark.slow
 def test_what_is_made_is_up_to_date(made: Mapping[str, bytes]) -> None:
     assert made == build(), "The same sources give other bytes."
     there = {path.name: path.read_bytes() for path in FOLDER.iterdir()}
@@ -111,6 +112,7 @@ def test_each_version_of_the_changelog_is_kept() -> None:
     assert set(versions) <= manifest()["released"].keys(), "Run manage.py build_sdk --release."
 
 
+@pytest.mark.slow
 def test_a_release_keeps_its_files_and_is_made_once(
     made: Mapping[str, bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

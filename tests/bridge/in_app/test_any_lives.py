@@ -121,6 +121,7 @@ class Lives(RuleBasedStateMachine):
         assert Counter((said["deliveryId"], name.removeprefix("in_app.")) for said, name in events) == self.told
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_whatever_happens_what_is_over_never_comes_back() -> None:
     run_state_machine_as_test(

@@ -8,6 +8,8 @@ import random
 import time
 from typing import Any
 
+import pytest
+
 from customers.models import Customer, Event
 from engage.models import App, IdentityKey, Workspace
 from journeys.models import InAppDelivery
@@ -28,6 +30,7 @@ def app_of(workspace: Workspace, **fields: Any) -> App:
     return app
 
 
+@pytest.mark.slow
 def test_a_stranger_reads_nobodys_messages_and_forges_no_event(
     acme: Workspace, rival: Workspace, settings: Any
 ) -> None:

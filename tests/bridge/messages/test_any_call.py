@@ -94,6 +94,7 @@ def is_listed_event(event: Event) -> bool:
     return fits and is_listed_field("why", properties.pop("why", "")) and not properties
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("message", "unlimited")
 @given(calls=st.lists(st.tuples(_calls, _person), min_size=1, max_size=3))
 @settings(max_examples=_EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def test_whatever_was_recorded_the_definition_is_valid_and_learning_is_done(reco
     assert learned(actions=actions, forms=forms, recorded=recorded) == (actions, forms)
 
 
+@pytest.mark.slow
 @given(recorded=_RECORDED)
 def test_what_is_listed_allows_what_was_recorded(recorded: list[Recorded]) -> None:
     actions, forms = learned(actions=[], forms=[], recorded=recorded)

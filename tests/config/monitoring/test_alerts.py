@@ -93,6 +93,7 @@ def test_the_page_says_what_is_wrong_first_and_only_to_who_sees_all(acme: Worksp
     assert client.get("/admin/health/").status_code == 403  # with one workspace's
 
 
+@pytest.mark.slow
 @each("arguments", [["check", "rules", "rules.yml"], ["test", "rules", "rules_test.yml"]])
 def test_promtool_takes_the_rules(arguments: list[str]) -> None:
     if shutil.which("promtool") is None:

@@ -111,6 +111,7 @@ def test_a_postgresql_that_is_too_old_is_said_in_the_same_words_everywhere(monke
         assert b"\nengage_postgresql_up{} 0\n" in Client().get("/metrics").content
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_one_line_and_the_others_are_looked_at() -> None:
     done = manage("doctor", DATABASE_URL="postgres://engage:hush@127.0.0.1:1/engage")
     assert done.returncode == 1

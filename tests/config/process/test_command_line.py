@@ -23,6 +23,7 @@ def unmigrated() -> str:
     return url._replace(path="/postgres").geturl()
 
 
+@pytest.mark.slow
 def test_where_nobody_answers() -> None:
     done = manage("createsuperuser --no-input --username x --email x@x.io", DATABASE_URL=NOBODY)
     assert done.returncode == 1
@@ -48,6 +49,7 @@ def test_who_wants_to_see_where_it_was_raised_is_shown() -> None:
     assert "Traceback" in manage("prune --traceback", DATABASE_URL=NOBODY).stderr
 
 
+@pytest.mark.slow
 def test_a_reader_who_goes_away_is_not_told_of_it() -> None:
     with subprocess.Popen(
         [sys.executable, "manage.py", "help"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -60,6 +62,7 @@ def test_a_reader_who_goes_away_is_not_told_of_it() -> None:
     assert command.returncode == 141
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_a_full_disk_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:

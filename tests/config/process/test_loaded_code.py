@@ -35,6 +35,7 @@ _COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", _PROCESSES)
 def test_a_collection_looks_at_hardly_anything_of_what_was_loaded(process: str) -> None:
     spared, looked_at, collects = _printed(*_PROCESSES[process]).split()[-3:]
@@ -48,6 +49,7 @@ def test_workers_and_the_scheduler_load_no_views_and_no_pages() -> None:
     assert loaded == ""
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_commands_load_no_views_and_no_pages() -> None:
     runs = [f"execute({['manage.py', name, *arguments]})" for name, arguments in _COMMANDS.items()]
@@ -68,6 +70,7 @@ print(admin.site.is_registered(Interaction))
 """
 
 
+@pytest.mark.slow
 def test_the_checks_of_the_pages_load_them_first() -> None:
     assert _printed("-c", _CHECK_PAGES).split() == ["False", "True"]
 

@@ -94,6 +94,7 @@ def all_workers(folder: Path) -> Iterator[Workers]:
         yield Workers(processes, logs)
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_waits(long=True)
 def test_all_goes_on_without_redis_and_by_messages_again_once_it_is_back(
     server: ServerClient, journey: Journey, server_of_queues: OwnServer, tmp_path: Path
@@ -113,6 +114,7 @@ def test_all_goes_on_without_redis_and_by_messages_again_once_it_is_back(
             let_go_through(server, journey, "user-0", completed=before + 6)
 
 
+@pytest.mark.slow
 def test_workers_that_start_without_redis_look_for_themselves_and_end_when_they_are_asked_to(
     server: ServerClient, journey: Journey, server_of_queues: OwnServer, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ def test_workers_that_start_without_redis_look_for_themselves_and_end_when_they_
         assert [process.wait(60) for process in workers.processes] == [0, 0]
 
 
+@pytest.mark.slow
 def test_aborts_requests_to_send_again_and_folding_go_on_without_redis(
     server: ServerClient, acme: Workspace, server_of_queues: OwnServer, tmp_path: Path
 ) -> None:

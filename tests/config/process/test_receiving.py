@@ -32,6 +32,7 @@ def garbage(queue: redis.Redis) -> list[bytes]:
     return garbage_like(messages[0])
 
 
+@pytest.mark.slow
 def test_workers_survive_garbage_in_their_queues_and_go_on(
     server: ServerClient, acme: Workspace, receiver: Receiver, queue: redis.Redis, garbage: list[bytes], tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ PROCESSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROCESSES)
 def test_where_a_setting_is_refused(name: str) -> None:
     done = subprocess.run(

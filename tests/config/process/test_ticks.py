@@ -49,6 +49,7 @@ def after_several_looks(client: redis.Redis) -> list[Any]:
     return waiting(client)
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_waits(long=True)
 def test_ticks_do_not_pile_up_however_many_schedulers_send_them(client: redis.Redis, tmp_path: Path) -> None:
     """Two that look at the same moment may both find a queue empty: so each adds one at most, once."""
@@ -60,6 +61,7 @@ def test_ticks_do_not_pile_up_however_many_schedulers_send_them(client: redis.Re
                 client.delete(*QUEUES)  # as if workers had taken them, or Redis had lost them
 
 
+@pytest.mark.slow
 def test_ticks_come_again_soon_after_redis_was_away(
     client: redis.Redis, server_of_queues: OwnServer, tmp_path: Path
 ) -> None:
@@ -73,6 +75,7 @@ def test_ticks_come_again_soon_after_redis_was_away(
         assert scheduler.poll() is None
 
 
+@pytest.mark.slow
 def test_each_tick_is_sent_now_and_then_though_no_worker_is_free_at_once(queue: redis.Redis) -> None:
     """For half a second each message stays in the queue that three ticks share. Five minutes pass."""
     sent: Counter[str] = Counter()

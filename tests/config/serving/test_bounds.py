@@ -64,6 +64,7 @@ def test_where_bodies_take_too_much_memory_the_oldest_that_are_not_whole_give_wa
         wait_until(lambda: web.said(half + b"x" * 50_000).status == 200)  # what they held is free again
 
 
+@pytest.mark.slow
 def test_where_whole_bodies_take_too_much_memory_large_ones_are_refused(tmp_path: Path) -> None:
     with bounded(tmp_path, "worker._MOST_HELD = 500_000") as web, ThreadPoolExecutor(8) as threads:
         large = b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n" + b"x" * 200_000
@@ -71,6 +72,7 @@ def test_where_whole_bodies_take_too_much_memory_large_ones_are_refused(tmp_path
     assert statuses == [200, 200, 503, 503]
 
 
+@pytest.mark.slow
 def test_who_calls_much_waits_for_their_own_calls_and_others_do_not(tmp_path: Path) -> None:
     with bounded(tmp_path, "") as web, ThreadPoolExecutor(20) as threads:
         many = b"GET /slow/many HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer many\r\n\r\n"
@@ -83,6 +85,7 @@ def test_who_calls_much_waits_for_their_own_calls_and_others_do_not(tmp_path: Pa
     assert max(place for place, path in enumerate(seen) if path == "/one") < len(seen) - 2
 
 
+@pytest.mark.slow
 def test_a_crowd_that_no_thread_has_time_for_is_refused(tmp_path: Path) -> None:
     with bounded(tmp_path, "worker._MOST_WAITING = 2") as web, ThreadPoolExecutor(10) as threads:
         answers = list(threads.map(lambda number: web.said(GET % b"slow/%d" % number).status, range(10)))
@@ -90,6 +93,7 @@ def test_a_crowd_that_no_thread_has_time_for_is_refused(tmp_path: Path) -> None:
     assert len((tmp_path / "seen").read_text().split("/slow/")) - 1 == answers.count(200)
 
 
+@pytest.mark.slow
 def test_who_has_waited_too_long_is_refused_and_nothing_is_done(tmp_path: Path) -> None:
     with bounded(tmp_path, "calls.LONGEST_WAIT = 1.0") as web, ThreadPoolExecutor() as threads:
         first = threads.submit(web.said, GET % b"slow/first")
@@ -113,6 +117,7 @@ def test_a_balancers_probe_does_not_wait_for_those_of_a_crowd(tmp_path: Path) ->
     assert (tmp_path / "seen").read_text().count("/readyz") < 150
 
 
+@pytest.mark.slow
 def test_probes_answer_while_all_threads_are_busy(tmp_path: Path) -> None:
     with bounded(tmp_path, "") as web, ThreadPoolExecutor() as threads:
         slow = [threads.submit(web.said, GET % b"slow") for _ in range(3)]

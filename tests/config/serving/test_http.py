@@ -216,6 +216,7 @@ def test_who_sends_too_much_gets_the_answer_and_no_reset(web: Web, folder: Path,
         assert said.body == b"POST /large  1048577 1048577"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent",
     [b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{}", b"POST /slow HTTP/1.1\r\nHost: a\r\nHos"],
@@ -228,11 +229,13 @@ def test_who_does_not_go_on_is_told_and_left(web: Web, folder: Path, sent: bytes
     assert seen(folder, path="/slow") == []
 
 
+@pytest.mark.slow
 def test_who_never_says_a_word_is_left(web: Web) -> None:
     with closing(web.connect()) as client:
         assert client.recv(100) == b""
 
 
+@pytest.mark.slow
 def test_who_drips_is_left_as_well(web: Web, folder: Path) -> None:
     with closing(web.connect()) as client:
         client.sendall(b"POST /drip HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
@@ -248,6 +251,7 @@ def test_who_drips_is_left_as_well(web: Web, folder: Path) -> None:
     assert seen(folder, path="/drip") == []
 
 
+@pytest.mark.slow
 def test_who_does_not_read_is_left(web: Web) -> None:
     with closing(web.connect(buffer=4096)) as client:
         client.sendall(b"GET /streams HTTP/1.1\r\nHost: a\r\n\r\n" * 40)

@@ -48,6 +48,7 @@ def triggered(web: Web, server: ServerClient, path: str) -> tuple[int, dict[str,
         )
 
 
+@pytest.mark.slow
 def test_a_locked_table_refuses_calls_and_holds_up_no_probe(
     web: Web, server: ServerClient, acme: Workspace, ada: Customer
 ) -> None:

@@ -27,6 +27,7 @@ def application(environ, start_response):
 STARTS_SLOWLY = f"import time\ntime.sleep(1.5){SLOW}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", ["while it serves", "while it starts"])
 def test_nobody_serves_on_when_the_server_was_killed(killed: str, tmp_path: Path) -> None:
     """Or half of the next server's calls would be answered by the old code, with the old settings."""
@@ -40,6 +41,7 @@ def test_nobody_serves_on_when_the_server_was_killed(killed: str, tmp_path: Path
         assert not somebody_listens(web.port)
 
 
+@pytest.mark.slow
 def test_who_serves_goes_on_while_the_server_lives(tmp_path: Path) -> None:
     with web_server(tmp_path, application=SLOW) as web:
         at_first = web.children()
@@ -47,6 +49,7 @@ def test_who_serves_goes_on_while_the_server_lives(tmp_path: Path) -> None:
         assert web.children() == at_first != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["killed", "stopped"])
 def test_what_was_in_flight_is_answered(how: str, tmp_path: Path) -> None:
     with web_server(tmp_path, application=SLOW) as web, ThreadPoolExecutor() as threads:
@@ -58,6 +61,7 @@ def test_what_was_in_flight_is_answered(how: str, tmp_path: Path) -> None:
         wait_until(lambda: not somebody_listens(web.port))
 
 
+@pytest.mark.slow
 def test_idle_connections_do_not_hold_up_the_stop(tmp_path: Path) -> None:
     with web_server(tmp_path, application=SLOW) as web:
         idle = [web.connect() for _ in range(20)]
@@ -77,6 +81,7 @@ def kill_children(web: Web) -> list[int]:
     return killed
 
 
+@pytest.mark.slow
 def test_processes_that_die_again_and_again_are_replaced_again_and_again(tmp_path: Path) -> None:
     with web_server(tmp_path, application=SLOW) as web:
         for _ in range(3):
@@ -86,6 +91,7 @@ def test_processes_that_die_again_and_again_are_replaced_again_and_again(tmp_pat
         assert web.process.poll() is None
 
 
+@pytest.mark.slow
 def test_where_one_dies_the_others_go_on(tmp_path: Path) -> None:
     with web_server(tmp_path, application=SLOW) as web:
         first, other = web.children()
@@ -98,6 +104,7 @@ def test_where_one_dies_the_others_go_on(tmp_path: Path) -> None:
             first = next(pid for pid in web.children() if pid != other)
 
 
+@pytest.mark.slow
 def test_a_hang_up_replaces_all_and_fails_no_call(tmp_path: Path) -> None:
     with web_server(tmp_path, application=SLOW) as web:
         before = web.children()
@@ -107,6 +114,7 @@ def test_a_hang_up_replaces_all_and_fails_no_call(tmp_path: Path) -> None:
         assert len(web.children()) == 2
 
 
+@pytest.mark.slow
 def test_the_next_version_starts_beside_it_on_the_same_port_and_no_call_fails_or_waits(tmp_path: Path) -> None:
     """It listens once it can serve, and says so."""
     (tmp_path / "old").mkdir()
@@ -123,6 +131,7 @@ def test_the_next_version_starts_beside_it_on_the_same_port_and_no_call_fails_or
         assert new.get("/livez", timeout=30) == 200
 
 
+@pytest.mark.slow
 def test_an_application_that_cannot_be_loaded_ends_it(tmp_path: Path) -> None:
     with web_server(tmp_path, application="raise SystemExit('This is why.')", ready=False) as web:
         assert web.process.wait(30) == 1

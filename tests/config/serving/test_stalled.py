@@ -80,6 +80,7 @@ def test_heads_that_do_not_end_hold_up_nobody(web: Web, server: ServerClient, ac
         assert_all_is_served(web, server, acme)
 
 
+@pytest.mark.slow
 def test_a_body_that_breaks_off_is_not_carried_out(web: Web, server: ServerClient, acme: Workspace) -> None:
     """What has come may be JSON that makes sense."""
     path = f"/api/v1/journeys/{acme.id}/{JourneyFactory.create(workspace=acme).id}/trigger"

@@ -56,6 +56,7 @@ def left_in_the_session(pooler: Pooler) -> dict[str, list[Any]]:
         return {what: rows for what, query in looked_at.items() if (rows := there.execute(query).fetchall())}
 
 
+@pytest.mark.slow
 def test_work_is_done_and_leaves_nothing_behind_in_the_session(
     pooler: Pooler, server: ServerClient, journey: Journey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,6 +165,7 @@ def ask(other: BaseDatabaseWrapper) -> Any:
         return cursor.fetchone()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_hasty")
 def test_a_statement_to_a_silent_server_fails_and_nobody_else_waits(relay: Relay) -> None:
     other = wrapper_at(("127.0.0.1", relay.port))
@@ -184,6 +185,7 @@ def test_a_statement_to_a_silent_server_fails_and_nobody_else_waits(relay: Relay
     other.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_hasty")
 def test_of_several_hosts_one_that_hangs_is_left_for_the_next_and_taken_again_once_it_answers(relay: Relay) -> None:
     """A primary that froze, and a standby that was promoted."""
@@ -203,6 +205,7 @@ def test_of_several_hosts_one_that_hangs_is_left_for_the_next_and_taken_again_on
     other.close()
 
 
+@pytest.mark.slow
 def test_of_several_hosts_one_that_takes_no_connection_is_waited_for_once(relay: Relay) -> None:
     relay.silent = True
     other = wrapper_at(("127.0.0.1", relay.port), own_host())
@@ -214,6 +217,7 @@ def test_of_several_hosts_one_that_takes_no_connection_is_waited_for_once(relay:
     other.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a filter of Linux")
 def test_a_connection_whose_packets_are_dropped_fails_although_the_server_answers_others(relay: Relay) -> None:
     """As where a NAT forgot it, or an address has moved: nobody says so to either side."""
@@ -255,6 +259,7 @@ def test_behind_a_pooler_whoever_has_a_moment_to_end_at_may_be_silent(monkeypatc
             pooled.execute("SELECT pg_sleep(3)")
 
 
+@pytest.mark.slow
 def test_the_locks_of_whoever_is_idle_within_a_transaction_are_released(acme: Workspace) -> None:
     frozen, other = wrapper_at(own_host(), options=""), wrapper_at(own_host(), options="")
     frozen.set_autocommit(False)
@@ -280,6 +285,7 @@ def test_the_locks_of_whoever_is_idle_within_a_transaction_are_released(acme: Wo
         other.close()
 
 
+@pytest.mark.slow
 def test_threads_that_wait_for_the_same_silence_give_up_together(relay: Relay) -> None:
     def wait_in_vain() -> float:
         began = time.monotonic()
@@ -297,6 +303,7 @@ def test_threads_that_wait_for_the_same_silence_give_up_together(relay: Relay) -
     assert max(waited) < Hasty.patience + Hasty.ping_timeout + 0.9
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_no_connection_is_waited_for_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         where = {"host": "127.0.0.1", "port": listener.getsockname()[1], "sslmode": "disable", "connect_timeout": 2}
@@ -309,6 +316,7 @@ def test_a_server_that_answers_no_connection_is_waited_for_once() -> None:
         assert time.monotonic() - began < 0.2
 
 
+@pytest.mark.slow
 def test_a_silent_server_that_a_service_names_is_waited_for_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_redis_that_is_frozen_costs_nothing_but_time(name: str, settings: Any)
     assert counted(name) == {(): 5}
 
 
+@pytest.mark.slow
 def test_processes_count_together_and_one_that_ends_sends_its_last(name: str) -> None:
     count = f"from engage.redis.metric_counters import metric_counters; metric_counters.count({name!r}, by=2)"
     code = f"import django; django.setup(); {count}"

@@ -101,6 +101,7 @@ def _filled(key: str, address: str, *, secret: str) -> dict[str, Any]:
     return {**filled, "url": f"{address}/{key}/{rest.partition('/')[2]}"}
 
 
+@pytest.mark.slow
 @pytest.mark.ada(email="ada@example.com")
 @pytest.mark.parametrize("key", sorted(TAKEN))
 def test_what_a_preset_sends_is_what_the_provider_takes(

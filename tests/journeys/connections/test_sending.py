@@ -32,6 +32,7 @@ def look_up(server: ServerClient, enrollment: Enrollment) -> Any:
     return data(server.get(f"/api/v1/journeys/{enrollment.workspace_id}/enrollments/{enrollment.id}"), status=200)
 
 
+@pytest.mark.slow
 def test_what_arrives_is_signed_and_typed_and_the_journey_goes_on(
     server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver
 ) -> None:

@@ -56,6 +56,7 @@ def memory_of(made: Callable[[], Any]) -> int:
         gc.enable()
 
 
+@pytest.mark.slow
 def test_however_many_large_courses_are_parsed_little_memory_is_kept(journey: Journey) -> None:
     ids = [revision(journey, number, LARGE) for number in range(2, 32)]
     course(ids[0])  # what is made once for all courses

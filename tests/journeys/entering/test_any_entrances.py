@@ -150,6 +150,7 @@ class Entrances(RuleBasedStateMachine):
         assert inside == {job.id for job in self.jobs if job.inside}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_whatever_happens_an_entrance_is_entered_once() -> None:
     run_state_machine_as_test(

@@ -143,6 +143,7 @@ def test_a_bulk_call_wakes_a_task_per_chunk_named_after_its_first_job(
     assert task_ids(queue, "bulk") == answered["jobIds"][::500]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_task_that_still_waits_does_for_one_of_the_next_call(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch

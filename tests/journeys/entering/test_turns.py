@@ -103,6 +103,7 @@ def test_a_thousand_tenants_with_a_job_each_are_served_together_and_each_once() 
     assert max(seen.values()) < MOST_ROWS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lane", list(Chunk.Lane))
 @pytest.mark.parametrize("noted", ["when all was done", "when all were there"])
 @pytest.mark.parametrize("joins", ["hashing", "comparing"])

@@ -281,6 +281,7 @@ def asked_for_events(queries: CaptureQueriesContext) -> int:
     return sum("FROM customers_event recorded" in query["sql"] for query in queries)
 
 
+@pytest.mark.slow
 def test_a_chunk_asks_once_for_events_and_only_where_they_matter(acme: Workspace, server: ServerClient) -> None:
     names = crowd(acme, 300)
     asked = []

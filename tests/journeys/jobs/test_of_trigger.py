@@ -59,6 +59,7 @@ def test_the_few_are_found_page_by_page(decided: Trigger, limit: int) -> None:
     assert ordinals(decided, WantedJobs(status="decided", result="failed"), limit=limit) == []
 
 
+@pytest.mark.slow
 def test_those_between_are_found_as_well(decided: Trigger) -> None:
     others = [ordinal for ordinal in range(NUMBER) if ordinal not in RARE]
     assert ordinals(decided, WantedJobs(result="enrolled"), limit=999) == others

@@ -61,6 +61,7 @@ def test_a_filter_of_any_value_gives_a_value_or_fails(name: str) -> None:
     assert results[True] > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_a_filter_of_the_largest_values_ends_in_time(name: str) -> None:
     draw = random.Random(name)

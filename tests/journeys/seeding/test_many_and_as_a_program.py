@@ -132,6 +132,7 @@ def run_program(*arguments: str, standard_input: bytes = b"") -> subprocess.Comp
     )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_the_program_prints_exactly_one_json_object_on_standard_output() -> None:
     ran = run_program("-", "--json", "--customers", "5", standard_input=json.dumps(DESCRIPTION).encode())
@@ -141,6 +142,7 @@ def test_the_program_prints_exactly_one_json_object_on_standard_output() -> None
     assert Customer.objects.count() == 7
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_the_program_leaves_standard_output_empty_where_the_file_is_bad() -> None:
     ran = run_program("-", "--json", standard_input=b'{"workspace": {"key": "acme"}, "customers": [{"email": 7}]}')

@@ -162,6 +162,7 @@ BAD: list[tuple[Any, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @each("description, message", BAD)
 def test_a_bad_description_changes_nothing_and_names_the_place(

@@ -30,6 +30,7 @@ def test_they_are_there_for_the_journeys_of_the_file_and_null_takes_one_away(see
     assert list(Variable.objects.values_list("name", flat=True)) == ["colours"]
 
 
+@pytest.mark.slow
 @each(
     "variables, message",
     [

@@ -36,6 +36,7 @@ def written(steps: list[dict[str, Any]]) -> str:
     return json.dumps({"steps": steps, "exitOn": [{"event": "bought"}]}, separators=(",", ":"), ensure_ascii=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no Node here")
 def test_the_model_keeps_what_it_is_given_and_what_it_makes_can_be_checked(tmp_path: Path) -> None:
     texts = [written(steps) for steps in [EXAMPLES, *any_definitions(150)]]

@@ -57,6 +57,7 @@ def assert_everybody_took_every_step_once() -> None:
     assert set(StepRun.objects.values_list("state", flat=True)) == {"done"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("journey")
 def test_walkers_at_the_same_time_share_the_work() -> None:
     walked()
@@ -89,6 +90,7 @@ def test_whom_a_batch_had_no_time_for_are_claimed_together_as_if_they_were_never
     assert [one.attempts for one in claim_longest_due().enrollments] == [1] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("journey")
 def test_a_customer_who_is_busy_is_passed_over_and_walked_later() -> None:
     walk_due(seconds=20)
@@ -107,6 +109,7 @@ def test_a_customer_who_is_busy_is_passed_over_and_walked_later() -> None:
     assert_everybody_took_every_step_once()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("journey", "ticks")
 @pytest.mark.mostly_waits(long=True)
 def test_a_worker_that_is_killed_in_the_middle_repeats_and_loses_no_step(tmp_path: Path) -> None:

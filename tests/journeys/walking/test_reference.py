@@ -175,6 +175,7 @@ def _histories() -> dict[str, list[tuple[str, str]]]:
     return histories
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_journeys_do_what_the_model_says() -> None:
     run_state_machine_as_test(

@@ -170,6 +170,7 @@ def test_a_claim_leaves_all_indexes_alone(journey: Journey) -> None:
     assert updated_in_no_index() - before == turns.BATCH
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noted", ["when all was done", "when nobody was due", "when all were due"])
 @pytest.mark.parametrize("joins", ["hashing", "comparing"])
 def test_a_claim_reads_no_more_than_it_takes(journey: Journey, rivals_journey: Journey, noted: str, joins: str) -> None:

@@ -246,6 +246,7 @@ def test_a_write_to_somebody_who_waits_for_nothing_costs_no_statement(
     assert several == [plain + 3] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_of_a_thousand_waits_each_ends_once_whatever_is_written_meanwhile(
     acme: Workspace, server: ServerClient

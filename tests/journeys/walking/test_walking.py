@@ -221,6 +221,7 @@ def test_a_batch_of_five_hundred_costs_as_many_statements_as_one(server: ServerC
     assert counts == [18, 17, 17]  # the first reads the revision, which a process keeps
 
 
+@pytest.mark.slow
 def test_a_batch_of_twenty_journeys_costs_as_many_statements_as_of_one(server: ServerClient, acme: Workspace) -> None:
     counts = []
     for number in (1, 20):
@@ -342,6 +343,7 @@ def test_nobody_is_given_up_for_what_may_befall_any(server: ServerClient, acme: 
     assert history(spoiled) == [("note", "done")]
 
 
+@pytest.mark.slow
 def test_large_profiles_are_in_memory_one_after_the_other(server: ServerClient, acme: Workspace) -> None:
     """As objects, those of a whole batch of 500 could be gigabytes."""
     journey = JourneyFactory.create(workspace=acme, steps=[DAY, PROFILE])

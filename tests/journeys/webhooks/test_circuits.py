@@ -262,6 +262,7 @@ def test_what_is_refused_does_not_stand_behind_an_open_circuit(acme: Workspace) 
     assert not WebhookCircuit.objects.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_senders_that_note_the_same_hosts_do_not_lock_each_other_out(acme: Workspace) -> None:
     def noting(healthy: str, failing: str) -> Callable[[], None]:

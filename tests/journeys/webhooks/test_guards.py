@@ -21,6 +21,7 @@ def guarded(workspace: Workspace, url: str, *, number: int, guards: object = Non
     return journey
 
 
+@pytest.mark.slow
 def test_a_journey_that_fails_beyond_its_guard_is_held(acme: Workspace, rival: Workspace, receiver: Receiver) -> None:
     journey = guarded(acme, receiver.url("/status/404"), number=6)
     careless = guarded(rival, receiver.url("/status/404"), number=6)

@@ -76,6 +76,7 @@ def delivered() -> int:
     return WebhookDelivery.objects.filter(state="delivered").count()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_killed_worker_repeats_what_was_in_flight(acme: Workspace, receiver: Receiver, tmp_path: Path) -> None:
     deliveries = standing(acme, receiver.url("/slow/0.05"), number=400)
@@ -97,6 +98,7 @@ def test_a_killed_worker_repeats_what_was_in_flight(acme: Workspace, receiver: R
     assert WebhookDelivery.objects.filter(state="delivered", attempts=1).count() == 400
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_that_ends_writes_down_what_is_in_flight(acme: Workspace, receiver: Receiver, tmp_path: Path) -> None:
     standing(acme, receiver.url("/slow/0.1"), number=1000)
