@@ -22,6 +22,7 @@ from django.db import transaction
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.outages import unless_held_up
 from engage.database.sql import Rows, Statement
+from engage.database.statement_limit import longer_statements
 from engage.json.keywords import Keywords, known
 from journeys.enrollments.locks import all_ended, lock_customers_of
 from journeys.enrollments.transitions import Standing, move
@@ -115,7 +116,9 @@ def would_move(journey: Journey, *, steps: object = None) -> Moving:
     types = _types(known_steps, number) if steps is None else _types_written(steps)
     older, moves, stays = {(one.revision_id, one.id): one for one in known_steps}, 0, Counter[str]()
     older_ids = set(JourneyRevision.objects.filter(journey=journey, number__lt=number).values_list("id", flat=True))
-    for revision_id, step_id, began, people in _INSIDE.rows(journey_id=journey.id) if older_ids else ():
+    with longer_statements():
+        inside = _INSIDE.rows(journey_id=journey.id) if older_ids else []
+    for revision_id, step_id, began, people in inside:
         if revision_id not in older_ids:
             continue
         if why := _why_it_stays(older.get((revision_id, step_id)), types.get(step_id), began=began):

@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Browser, Locator, Page
 from pytest_django.live_server_helper import LiveServer
 
 from bridge.models import Message
+from customers.models import Customer
 from engage.models import Workspace
+from journeys.design.drafts import Content, keep_draft
 from journeys.design.starters import STARTERS
 from journeys.models import Journey, JourneyDraft, JourneyRevision
 from journeys.steps.graph import graph_of
 from tests.browsers.staff import Staff, superuser_at
+from tests.journeys.walking.stories import enter
+from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
@@ -292,6 +297,30 @@ def kept(page: Page) -> None:
     page.wait_for_function("/^(Kept|As published)/.test(document.querySelector('.studio-status').textContent)")
     page.wait_for_timeout(600)
     page.wait_for_function("/^(Kept|As published)/.test(document.querySelector('.studio-status').textContent)")
+
+
+def test_those_inside_are_moved_along_where_the_publisher_ticks_that(
+    staff: Staff, acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    day = {"id": "day", "type": "delay", "for": "P1D"}
+    journey = JourneyFactory.create(workspace=acme, steps=[day])
+    enter(server, journey, ada)
+    changed = Content(steps=[{**day, "for": "P2D"}], exit_on=[])
+    keep_draft(journey, sent=changed, version=0, by="root", now=timezone.now())
+    page = staff.goes_to(f"/admin/journeys/journey/{journey.id}/steps/publish/")
+    page.get_by_label("Move along: 1 customer inside goes on with revision 2").check()
+    looked_at(staff, "publish, move along")
+    page.get_by_role("button", name="Publish", exact=True).click()
+    page.wait_for_selector("text=Those inside are being moved along.")
+    page = staff.opens(journey)
+    page.wait_for_selector("text=those inside to revision 2")
+    looked_at(staff, "journey, moving")
+
+
+def looked_at(staff: Staff, called: str) -> None:
+    if folder := os.environ.get("SCREENSHOTS"):
+        staff.page.screenshot(path=Path(folder) / f"{called}.png")
+    staff.finds_nothing_serious()
 
 
 def test_every_template_is_begun_with_and_published_as_it_is(staff: Staff, acme: Workspace) -> None:

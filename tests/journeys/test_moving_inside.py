@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from bridge.people.merging import merge_customers
 from customers.identity.lookup import Reference
 from customers.models import Customer
 from engage.models import AuditEntry, Workspace
+from journeys.counts.hourly import DELIVERED, done_lately
 from journeys.models import Enrollment, Journey, JourneyRevision, SteeringAct, WebhookDelivery
 from journeys.operations.invariants import violations
 from journeys.steering import moving
@@ -203,6 +205,18 @@ def test_kept_answers_stay_and_a_request_under_way_is_judged_as_it_was_sent(
     let_workers_walk()
     ada.refresh_from_db()
     assert ada.attributes == {"noted": "7"}
+
+
+def test_what_was_sent_lately_is_told_also_of_who_has_moved_into_a_revision_without_that_step(
+    server: ServerClient, ada: Customer, receiver: Receiver
+) -> None:
+    enrollment = waiting(server, ada, {**HOOK, "url": receiver.url()}, DAY)
+    send()
+    let_workers_walk()
+    for _ in range(2):
+        lately = done_lately(now=timezone.now(), hours=2, journeys=1)
+        assert sum(lately.all, Counter()) == {"enrolled": 1, DELIVERED: 1}
+        moved(server, enrollment.journey, [DAY])
 
 
 def test_who_has_not_begun_their_step_begins_it_as_it_is_now(server: ServerClient, acme: Workspace) -> None:
