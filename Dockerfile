@@ -13,15 +13,16 @@ RUN apt-get update -qq \
 FROM system AS installed
 RUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends python3-venv >/dev/null
 WORKDIR /opt/engage
-# requirements-oidc.txt for staff who log in with an OpenID Connect provider.
+# The lock, or locks, such as "requirements-oidc.txt requirements-otel.txt": each has all, and what its extra needs.
 ARG REQUIREMENTS=requirements.txt
 # Where packages come from, if not from where pip looks by itself.
 ARG PIP_INDEX_URL
 ARG PIP_CERT
-COPY ${REQUIREMENTS} locked.txt
+COPY requirements*.txt /tmp/locks/
 RUN python3 -m venv --without-pip .venv && python3 -m venv /tmp/pip \
+    && set -- && for lock in ${REQUIREMENTS}; do set -- "$@" -r "/tmp/locks/$lock"; done \
     && /tmp/pip/bin/pip --python .venv/bin/python install --quiet --disable-pip-version-check --no-cache-dir \
-        --require-hashes --no-deps --only-binary :all: -r locked.txt
+        --require-hashes --no-deps --only-binary :all: "$@"
 # .dockerignore lets only what runs through.
 COPY . .
 # Settings that a process in production demands; none is used, and none is kept.

@@ -67,7 +67,8 @@ lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the n
 	@$(COMPILE) pyproject.toml -o requirements.txt
 	@$(COMPILE) pyproject.toml --extra embedded -c requirements.txt -o requirements-embedded.txt
 	@$(COMPILE) pyproject.toml --extra embedded --extra dev -c requirements-embedded.txt -o requirements-dev.txt
-	@$(COMPILE) pyproject.toml --extra oidc -c requirements-dev.txt -o requirements-oidc.txt
+	@for extra in oidc otel sentry; do \
+		$(COMPILE) pyproject.toml --extra $$extra -c requirements-dev.txt -o requirements-$$extra.txt || exit 1; done
 	@$(COMPILE) $(CLIENTS)/requirements.in -o $(CLIENTS)/requirements.txt
 	@$(COMPILE) $(CLIENTS)/generator.in -o $(CLIENTS)/generator.txt
 

@@ -31,6 +31,7 @@ from config.process.lookout import Lookout, NoteListening
 from config.process.receiving import use_for_redis
 from config.process.reconnecting import PauseBeforeConnecting
 from config.process.settings_at_start import load_settings
+from engage import error_reports, tracing
 from engage.redis.metric_counters import metric_counters
 from engage.request_log import configure_logging
 
@@ -38,6 +39,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks load all views, which a worker would keep in memory. `manage.py check` runs them before a deployment.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 load_settings()
+tracing.load()
+error_reports.load()
 use_for_redis()
 
 _PASSWORD_IN_URL = re.compile(r"(://[^\s:@/]*:)\S+(?=@)")
@@ -86,9 +89,11 @@ def _share_memory_with_the_child(**_: Any) -> None:
 
 
 @worker_process_shutdown.connect
-def _send_last_counts(**_: Any) -> None:
+def _send_what_is_left(**_: Any) -> None:
     """A worker's child process ends without running Python's exit handlers."""
     metric_counters.send_last()
+    tracing.send_last()
+    error_reports.send_last()
 
 
 @task_prerun.connect

@@ -204,9 +204,36 @@ def openid_issuer(name: str, *, https: bool) -> str:
     url = urlsplit(value)
     if url.scheme not in ({"https"} if https else {"https", "http"}) or not url.hostname or url.query or url.fragment:
         raise ImproperlyConfigured(f"{name} must be the provider's address, such as https://login.example.com.")
-    if importlib.util.find_spec("mozilla_django_oidc") is None:
-        raise ImproperlyConfigured(f"{name} needs the package mozilla-django-oidc (see docs/operations.md).")
+    _require_package(name, module="mozilla_django_oidc", package="mozilla-django-oidc")
     return value
+
+
+def address(name: str, *, example: str, module: str, package: str, is_secret: bool = False) -> str:
+    """An http(s) address for which a package is needed; "" for none. A secret one has a key before its host.
+
+    Raises ImproperlyConfigured.
+    """
+    value = text(name).strip()
+    if not value:
+        return ""
+    try:
+        url = urlsplit(value)
+        is_one = url.scheme in {"https", "http"} and bool(url.hostname) and not url.query and not url.fragment
+    except ValueError:
+        is_one = False
+    if not is_one or (is_secret and not (url.username and url.path.strip("/"))):
+        raise ImproperlyConfigured(f"{name} must be an address such as {example}.")
+    _require_package(name, module=module, package=package)
+    return value
+
+
+def _require_package(name: str, *, module: str, package: str) -> None:
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:  # a package above it is missing
+        found = None
+    if found is None:
+        raise ImproperlyConfigured(f"{name} needs the package {package} (see docs/operations.md).")
 
 
 def openid_roles(name: str) -> dict[str, Any]:

@@ -381,6 +381,14 @@ METRICS_TOKEN = environment.token("METRICS_TOKEN")  # without one, /metrics exis
 LOG_FORMAT = environment.one_of(("json", "console"), "LOG_FORMAT", default="json" if PRODUCTION else "console")
 LOG_LEVEL = environment.one_of(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), "LOG_LEVEL", default="INFO")
 LOGGING_CONFIG = None  # structlog is set up in engage.request_log
+# Where traces and errors are sent; everything else about that is said by the variables of their packages.
+TRACES_ENDPOINT = environment.address(
+    "OTEL_EXPORTER_OTLP_ENDPOINT", example="http://127.0.0.1:4318", module="opentelemetry.exporter.otlp.proto.http",
+    package="opentelemetry-exporter-otlp-proto-http",
+)  # fmt: skip
+SENTRY_DSN = environment.address(
+    "SENTRY_DSN", example="https://key@sentry.example/7", module="sentry_sdk", package="sentry-sdk", is_secret=True
+)
 
 # Celery --------------------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from config.monitoring.doctor import say_what_is_amiss
 from config.monitoring.presence import announce
 from config.process.loaded_code import freeze_loaded_objects
 from config.process.settings_at_start import load_settings
+from engage import error_reports, tracing
 from engage.database.statement_limit import statement_limit
 from engage.sizes import KIB, longest_body
 
@@ -37,6 +38,8 @@ if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exist
         "static_files_missing", pages="the admin and the documentation", run="manage.py collectstatic"
     )
 
+tracing.load()
+error_reports.load()
 _ = get_resolver().url_patterns  # loads the views, so that the first request need not wait for it
 _ADMIN = "/admin/"  # as in config/urls.py
 _LONGEST_COOKIES = 8 * KIB

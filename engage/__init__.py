@@ -7,7 +7,8 @@
 5. audit/: who changed what. redis/: what may vanish; json/: what can be stored.
 6. errors.py, credentials.py, encryption.py, sealed.py, rates.py, sizes.py, origins.py, plurals.py, zones.py: words
    that all of these use; feed.py: what happens, as it is told; request_log.py, middleware.py, bounded_cache.py,
-   terminal.py: what processes are made of.
+   terminal.py, per_process.py: what processes are made of; tracing.py, tracing_sdk.py, error_reports.py: what others
+   are told of them.
 7. alerts.py, recipients.py: what is wrong, and who is told of it.
 8. identity_keys.py, second_factor.py, break_glass.py: keys of apps, phones of staff, a way in. apps.py: for Django.
 """

@@ -13,13 +13,16 @@ import sys
 import time
 import traceback
 from collections.abc import MutableMapping
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from engage.error_reports import report
 from engage.middleware import Middleware
+from engage.tracing import UNTRACED, Span, span
 
 _ACCEPTED_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # W3C Trace Context. Of later versions, that which this one knows is taken.
@@ -27,6 +30,7 @@ _TRACEPARENT = re.compile(
     r"(?!ff)(?P<version>[0-9a-f]{2})-(?P<ids>(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(?P<more>-.*)?"
 )
 _QUIET_PATHS = frozenset({"/livez", "/readyz"})
+METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"})  # others share one label
 _FRAMES = 8
 log = structlog.get_logger(__name__)
 
@@ -82,20 +86,43 @@ class RequestLogMiddleware(Middleware):
         request_id = sent if _ACCEPTED_REQUEST_ID.fullmatch(sent) else os.urandom(16).hex()
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        if traceparent := read_traceparent(request.META.get("HTTP_TRACEPARENT", "")):
-            structlog.contextvars.bind_contextvars(traceparent=traceparent)
-        started = time.perf_counter()
-        response = self.get_response(request)
-        response["X-Request-Id"] = request_id
-        if request.path not in _QUIET_PATHS:
-            log.info(
-                "request",
-                method=request.method,
-                route=request.resolver_match.route if request.resolver_match else None,
-                status=response.status_code,
-                ms=round((time.perf_counter() - started) * 1000, 1),
-            )
+        sent_parent = read_traceparent(request.META.get("HTTP_TRACEPARENT", ""))
+        is_quiet = request.path in _QUIET_PATHS
+        begun = UNTRACED if is_quiet else span("call", parent=sent_parent, kind="server", begins=True)
+        with begun:
+            if traceparent := begun.traceparent or sent_parent:
+                structlog.contextvars.bind_contextvars(traceparent=traceparent)
+            started = time.perf_counter()
+            response = self.get_response(request)
+            response["X-Request-Id"] = request_id
+            if not is_quiet:
+                route = request.resolver_match.route if request.resolver_match else None
+                log.info(
+                    "request",
+                    method=request.method,
+                    route=route,
+                    status=response.status_code,
+                    ms=round((time.perf_counter() - started) * 1000, 1),
+                )
+                if begun.traceparent:
+                    _note(begun, request, route=route, status=response.status_code)
         return response
+
+
+def _note(begun: Span, request: HttpRequest, *, route: str | None, status: int) -> None:
+    """Names are few, whatever callers send, as those of metrics are (http/request_times.py)."""
+    method = request.method if request.method in METHODS else "_OTHER"
+    begun.note(
+        {
+            "http.request.method": method,
+            "http.route": route,
+            "http.response.status_code": status,
+            "engage.request_id": current_request_id(),
+            "engage.workspace_id": current_workspace_id() or None,
+        },
+        title=f"{method} {route}" if route else method,
+        failed=status >= HTTPStatus.INTERNAL_SERVER_ERROR,
+    )
 
 
 def configure_logging() -> None:
@@ -150,12 +177,13 @@ def _as_json(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str
 
 
 def _scrub_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Replaces the exception with its type and where it was raised, without its message."""
+    """Replaces the exception with its type and where it was raised, without its message; Sentry is told of it."""
     raised = event.pop("exc_info", None)
     if raised is True:
         raised = sys.exc_info()
     error = raised[1] if isinstance(raised, tuple) else raised
     if isinstance(error, BaseException):
+        report(error, event)
         event["exception"] = describe_exception(error)
     return event
 

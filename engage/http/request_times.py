@@ -6,8 +6,7 @@ from django.http import HttpRequest, HttpResponse
 
 from engage.middleware import Middleware
 from engage.redis.metric_counters import REQUESTS, metric_counters
-
-_METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"})
+from engage.request_log import METHODS
 
 
 class RequestTimesMiddleware(Middleware):
@@ -22,7 +21,7 @@ class RequestTimesMiddleware(Middleware):
         match = request.resolver_match
         metric_counters.observe(
             REQUESTS,
-            request.method if request.method in _METHODS else "other",
+            request.method if request.method in METHODS else "other",
             match.route if match else "none",
             str(response.status_code),
             seconds=time.perf_counter() - started,

@@ -11,13 +11,14 @@
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
 from django.db import transaction
 
+from engage import tracing
 from engage.database.sql import Rows, Statement
 from engage.redis.metric_counters import DECISION_WAITS, DECISIONS, metric_counters
 from journeys.counts.counting import NO_REVISION, Key, write_counts
@@ -48,6 +49,7 @@ class Settled:
 
 def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
     """Decides the jobs of the chunks and enrolls customers who may enter, in one transaction. Safe to run twice."""
+    began = time.time_ns()
     with transaction.atomic():
         chunks = lock_chunks(claimed)
         if not chunks:
@@ -72,6 +74,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         metric_counters.count(DECISIONS, verdict.value, by=number)
     _observe_waits(outcome, chunks, since_read=time.monotonic() - read_at)
     _log_decisions(outcome, since_read=time.monotonic() - read_at)
+    tracing.record("decide", _works(outcome), since=began)
     walk = any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries)
     return Settled(decided=len(outcome.decisions), due=Due(walk=walk))
 
@@ -121,6 +124,23 @@ def _log_decisions(outcome: DecidedJobs, *, since_read: float) -> None:
         return
     for first in range(0, len(told), _TRIGGERS_IN_A_LINE):
         log.info("jobs_decided", triggers=told[first : first + _TRIGGERS_IN_A_LINE])
+
+
+def _works(outcome: DecidedJobs) -> Iterator[tracing.Work]:
+    """One for each trigger that is traced, with how many of its jobs had which result."""
+    results: dict[str, tuple[WaitingJob, Counter[str]]] = {}
+    for job, decision in outcome.decisions:
+        if job.traceparent:
+            results.setdefault(job.trigger_id, (job, Counter()))[1][decision.verdict.value] += 1
+    for job, numbers in results.values():
+        names = {
+            "engage.trigger_id": job.trigger_id,
+            "engage.request_id": job.request_id,
+            "engage.workspace_id": job.workspace_id,
+            "engage.journey_id": job.journey_id,
+            **{f"engage.jobs.{result}": number for result, number in numbers.items()},
+        }
+        yield tracing.Work(job.traceparent, names)
 
 
 def _enrollment(entry: Entry) -> NewEnrollment:

@@ -1,9 +1,9 @@
 """Reading what decisions need: the jobs to decide, and the journeys that they are for.
 
-A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
-`customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial`, `crowd`,
-`due_ms`, `expired`, `entrance`, `holds_entrance` and, if it has an entrance, `name`. It contains jobs that wait, or
-supposed ones that no table holds; every query about jobs runs on such a relation.
+A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `traceparent`, `workspace_id`,
+`journey_id`, `customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial`,
+`crowd`, `due_ms`, `expired`, `entrance`, `holds_entrance` and, if it has an entrance, `name`. It contains jobs that
+wait, or supposed ones that no table holds; every query about jobs runs on such a relation.
 """
 
 import json
@@ -30,11 +30,11 @@ class WaitingJob(NamedTuple):
 
     `last_completed_id` is one of the enrollments counted.
 
-    `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id` and `request_id`, of
-    the call or event that queued it, are "" for a supposed job. Events with a higher `serial` came after it was queued;
-    None if that is not known, as for a supposed job. It is one of a `crowd` if a call for more than a chunk's worth of
-    customers queued it, or many events at once. It has `waited` so many seconds since it was due; 0 for a supposed job.
-    It has `expired` if its call counts no longer.
+    `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id`, `request_id` and
+    `traceparent` are of the call or event that queued it; "" and None for a supposed job. Events with a higher `serial`
+    came after it was queued; None if that is not known, as for a supposed job. It is one of a `crowd` if a call for
+    more than a chunk's worth of customers queued it, or many events at once. It has `waited` so many seconds since it
+    was due; 0 for a supposed job. It has `expired` if its call counts no longer.
 
     A job may be for an `entrance`, which it `holds`, perhaps; its `name` is then its id for callers. `entrance_apart`
     is the one for which alone the past counts, where the journey's entrances are concurrent.
@@ -45,6 +45,7 @@ class WaitingJob(NamedTuple):
     id: int
     trigger_id: str
     request_id: str
+    traceparent: str | None
     workspace_id: str
     journey_id: str
     customer_id: str
@@ -123,7 +124,8 @@ WHERE job.customer_id <> ALL(ARRAY(SELECT id FROM free))
 
 _WAITING = Template(
     """
-SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id,
+SELECT job.id, job.trigger_id, trigger.request_id, trigger.traceparent, job.workspace_id, job.journey_id,
+       job.customer_id,
        CASE WHEN job.payload IS NULL THEN trigger.payload ELSE trigger.payload || job.payload END AS payload,
        event.id AS event_id, event.name AS event_name, event.message_id AS event_message,
        event.verified AS event_verified, coalesce(event.chain, 0) AS chain,
@@ -146,9 +148,9 @@ LEFT JOIN LATERAL (
 
 _SUPPOSED = Template(
     """
-SELECT named.id, '' AS trigger_id, '' AS request_id, {workspace_id}::text AS workspace_id, named.journey_id,
-       named.customer_id, named.payload, NULL::text AS event_id, named.event_name, NULL::text AS event_message,
-       named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
+SELECT named.id, '' AS trigger_id, '' AS request_id, NULL::text AS traceparent, {workspace_id}::text AS workspace_id,
+       named.journey_id, named.customer_id, named.payload, NULL::text AS event_id, named.event_name,
+       NULL::text AS event_message, named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
        NULL::bigint AS due_ms, {expired}::boolean AS expired,
        named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name
 FROM {named}
@@ -176,7 +178,7 @@ _ROWS = Rows(
 _COUNTS = "(NOT journey.concurrent_entrances OR {of}.entrance IS NOT DISTINCT FROM job.entrance)"
 _READ_JOBS = Statement(
     """
-SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
+SELECT job.id, job.trigger_id, job.request_id, job.traceparent, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
        coalesce(extract(epoch FROM clock_timestamp())::float8 - job.due_ms::float8 / 1000, 0) AS waited,

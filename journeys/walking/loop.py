@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 from django.db import transaction
 
+from engage import tracing
 from engage.json.compact import ascii_json
 from engage.redis.metric_counters import GIVEN_UP, metric_counters
 from engage.sealed import UnknownEncryptionKey
@@ -114,6 +115,7 @@ def _walk_some(turn: WalkerTurn) -> bool:
 
 def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
     """One attempt at claimed enrollments. A failure is recorded, and costs the others only time."""
+    began = time.time_ns()
     try:
         with transaction.atomic():
             held = lock_customers_of([one.id for one in claimed])
@@ -135,6 +137,7 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
     else:
         turn.moved += len(batch.walks)
         turn.due |= due
+        tracing.record("walk", _works(batch, locked), since=began)
         for walked in batch.walks:
             if walked.position.claimed.attempts > MAX_ATTEMPTS:
                 log.error("enrollment_given_up", **walked.position.names, error=walked.position.error)
@@ -193,6 +196,24 @@ class _Batch:
     sealed: list[FailedAttempt] = field(default_factory=list)
     unknown: list[ClaimedEnrollment] = field(default_factory=list)
     left: list[ClaimedEnrollment] = field(default_factory=list)
+
+
+def _works(batch: _Batch, positions: Sequence[Position]) -> Iterator[tracing.Work]:
+    """One for each enrollment that is traced, with the steps it has walked."""
+    walks = {one.position.claimed.id: one.walk for one in batch.walks}
+    failed = {one.claimed.id for one in batch.failures}
+    for one in positions:
+        id_ = one.claimed.id
+        if one.trail.traceparent and (id_ in walks or id_ in failed):
+            records = walks[id_].step_records if id_ in walks else ()
+            steps = [
+                ("step", {"engage.step_id": record.step_id, "engage.step": record.type, "engage.result": record.state})
+                for record in records
+            ]
+            names = one.names
+            ids = {f"engage.{name}": names[name] for name in ("enrollment_id", "trigger_id", "request_id")}
+            ids |= {"engage.journey_id": one.journey_id, "engage.workspace_id": one.workspace_id}
+            yield tracing.Work(one.trail.traceparent, ids, steps, failed=id_ in failed)
 
 
 def _walk_all(positions: Sequence[Position]) -> _Batch:

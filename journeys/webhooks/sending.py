@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import structlog
 from django.db import InterfaceError, InternalError, OperationalError, connection
 
+from engage import tracing
 from engage.database.outages import is_held_up
 from engage.redis.metric_counters import FIRST_ATTEMPT_WAITS, WEBHOOKS, metric_counters
 from journeys.due import Due
@@ -159,13 +160,18 @@ class _Sender:
             return
         if claimed.number == 1:
             metric_counters.observe_waits(FIRST_ATTEMPT_WAITS, seconds=[claimed.seconds_overdue])
-        try:
-            outcome = self._client.send(_signed(claimed, now=claimed.now()), at=claimed.now())
-            verdict = _judged(claimed, outcome)
-        except Exception as error:  # whatever went wrong, the attempt must end
-            log.exception("webhook_error", **claimed.names, workspace_id=claimed.workspace_id)
-            outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
-            verdict = _judged(claimed, outcome)
+        title, parent = ("push" if claimed.is_push else "webhook"), claimed.trail.traceparent
+        with tracing.span(title, parent=parent, kind="client", begins=claimed.is_push) as span:
+            try:
+                traceparent = span.traceparent or parent
+                outcome = self._client.send(_signed(claimed, traceparent, now=claimed.now()), at=claimed.now())
+                verdict = _judged(claimed, outcome)
+            except Exception as error:  # whatever went wrong, the attempt must end
+                log.exception("webhook_error", **claimed.names, workspace_id=claimed.workspace_id)
+                outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
+                verdict = _judged(claimed, outcome)
+            if span.traceparent:
+                _note(span, claimed, outcome, verdict)
         result = AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict)
         self._finished.put((claimed, result, time.monotonic() - started))
 
@@ -262,7 +268,26 @@ def _judged(claimed: ClaimedDelivery, outcome: Outcome) -> DeliveryVerdict:
     )
 
 
-def _signed(claimed: ClaimedDelivery, *, now: datetime) -> Request:
+def _note(span: tracing.Span, claimed: ClaimedDelivery, outcome: Outcome, verdict: DeliveryVerdict) -> None:
+    """Of the address the host alone, which no template can fill."""
+    span.note(
+        {
+            "http.request.method": claimed.method,
+            "http.response.status_code": outcome.status,
+            "server.address": claimed.host,
+            "engage.webhook_id": claimed.webhook_id,
+            "engage.enrollment_id": claimed.enrollment_id or None,
+            "engage.trigger_id": claimed.trigger_id,
+            "engage.request_id": claimed.trail.request_id or None,
+            "engage.workspace_id": claimed.workspace_id,
+            "engage.attempt": claimed.number,
+            "engage.result": verdict.next_state.name.lower(),
+        },
+        failed=verdict.next_state is not NextState.DELIVERED,
+    )
+
+
+def _signed(claimed: ClaimedDelivery, traceparent: str | None, *, now: datetime) -> Request:
     body = None if claimed.body is None else claimed.body.encode()
     signed = signed_headers(
         webhook_id=claimed.webhook_id,
@@ -272,6 +297,6 @@ def _signed(claimed: ClaimedDelivery, *, now: datetime) -> Request:
     )
     if claimed.trail.request_id:
         signed["webhook-request-id"] = claimed.trail.request_id
-    if claimed.trail.traceparent and not any(name.lower() == "traceparent" for name in claimed.headers):
-        signed["traceparent"] = claimed.trail.traceparent
+    if traceparent and not any(name.lower() == "traceparent" for name in claimed.headers):
+        signed["traceparent"] = traceparent
     return Request(method=claimed.method, url=claimed.url, headers=claimed.headers, signed=signed, body=body)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.http.request import split_domain_port, validate_host
@@ -118,6 +119,23 @@ def test_a_provider_without_the_package_for_it_is_refused(monkeypatch: pytest.Mo
     assert refusal({**PRODUCTION, **provider}) == (
         "OIDC_ISSUER needs the package mozilla-django-oidc (see docs/operations.md)."
     )
+
+
+@each(
+    "variable, value, package",
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318", "opentelemetry-exporter-otlp-proto-http"),
+        ("SENTRY_DSN", "https://a-key@sentry.example/7", "sentry-sdk"),
+    ],
+)
+def test_telling_others_needs_an_address_and_a_package(variable: str, value: str, package: str) -> None:
+    assert value in read({**PRODUCTION, variable: value}).values()
+    for wrong in ("collector:4318", "ftp://collector/7", "https://", "https://key@host/7?a", "http://[/7"):
+        assert f"{variable} must be an address such as http" in refusal({**PRODUCTION, variable: wrong})
+    with mock.patch.dict(sys.modules, {"opentelemetry.exporter.otlp.proto.http": None, "sentry_sdk": None}):
+        assert refusal({**PRODUCTION, variable: value}) == (
+            f"{variable} needs the package {package} (see docs/operations.md)."
+        )
 
 
 @each("key", ["short", "abcd" * 20])

@@ -1,4 +1,4 @@
-"""What people are or send never stands in a log; ids do."""
+"""What people are or send never stands in a log, nor in what traces and Sentry are told; ids do."""
 
 import io
 import json
@@ -21,6 +21,7 @@ from journeys.models import Chunk, Journey
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.telemetry import Told, telling
 
 PRIVATE = {
     "e-mail": "ada.lovelace@example.com",
@@ -32,17 +33,23 @@ PRIVATE = {
 }
 
 
+class Log(io.StringIO):
+    """All that the service logs, of every level, as it would be written, and what others are told of it."""
+
+    told: Told
+
+
 @pytest.fixture
-def log() -> Iterator[io.StringIO]:
-    """All that the service logs, of every level, as it would be written."""
+def log(settings: Any) -> Iterator[Log]:
     root = logging.getLogger()
-    written, level = io.StringIO(), root.level
+    written, level = Log(), root.level
     ours = next(handler for handler in root.handlers if type(handler) is logging.StreamHandler)
     handler = logging.StreamHandler(written)
     handler.setFormatter(ours.formatter)
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
-    yield written
+    with telling(settings) as written.told:
+        yield written
     root.removeHandler(handler)
     root.setLevel(level)
 
@@ -59,9 +66,10 @@ def journey(acme: Workspace) -> Journey:
     return JourneyFactory.create(workspace=acme)
 
 
-def assert_discreet(log: io.StringIO, *secrets: str) -> None:
-    written = log.getvalue()
-    assert written
+def assert_discreet(log: Log, *secrets: str) -> None:
+    assert log.getvalue()
+    assert log.told.spans()
+    written = log.getvalue() + log.told.all_text()
     found = [name for name, value in PRIVATE.items() if value in written]
     assert not found
     assert not any(secret in written for secret in secrets)
@@ -71,7 +79,7 @@ def key_of(server: ServerClient) -> str:
     return str(vars(server.key)["secret"])
 
 
-def test_a_trigger_s_way_is_logged_with_ids_alone(server: ServerClient, journey: Journey, log: io.StringIO) -> None:
+def test_a_trigger_s_way_is_logged_with_ids_alone(server: ServerClient, journey: Journey, log: Log) -> None:
     payload = {"note": PRIVATE["payload"]}
     data(trigger(server, journey, {"email": PRIVATE["e-mail"], "payload": payload}, headers={"X-Request-Id": "call-1"}))
     many = data(trigger(server, journey, {"external_ids": ["ada"], "properties": payload}))
@@ -135,13 +143,13 @@ def test_a_decision_is_logged_under_the_events_call(server: ServerClient, acme: 
     ],
 )
 def test_a_refused_trigger_is_logged_without_what_it_held(
-    server: ServerClient, journey: Journey, log: io.StringIO, body: Any
+    server: ServerClient, journey: Journey, log: Log, body: Any
 ) -> None:
     assert trigger(server, journey, body).status_code >= 400
     assert_discreet(log, key_of(server))
 
 
-def test_a_refused_key_is_not_logged(server: ServerClient, journey: Journey, log: io.StringIO) -> None:
+def test_a_refused_key_is_not_logged(server: ServerClient, journey: Journey, log: Log) -> None:
     key = key_of(server)
     wrong = key[:-1] + ("y" if key.endswith("x") else "x")
     answer = trigger(server, journey, {"external_id": "ada"}, headers={"Authorization": f"Bearer {wrong}"})
@@ -150,7 +158,7 @@ def test_a_refused_key_is_not_logged(server: ServerClient, journey: Journey, log
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_database_error_is_logged_without_its_row(server: ServerClient, journey: Journey, log: io.StringIO) -> None:
+def test_a_database_error_is_logged_without_its_row(server: ServerClient, journey: Journey, log: Log) -> None:
     data(trigger(server, journey, {"external_id": "ada"}))
     with connection.cursor() as cursor:
         cursor.execute(
@@ -169,7 +177,7 @@ def test_a_database_error_is_logged_without_its_row(server: ServerClient, journe
 
 
 @pytest.mark.parametrize("call", ["action", "capture"])
-def test_a_bridge_call_is_logged_with_ids_alone(sdk: SdkClient, log: io.StringIO, call: str) -> None:
+def test_a_bridge_call_is_logged_with_ids_alone(sdk: SdkClient, log: Log, call: str) -> None:
     body = {
         "messageId": "m-1",
         "email": PRIVATE["e-mail"],
@@ -188,7 +196,7 @@ def test_a_bridge_call_is_logged_with_ids_alone(sdk: SdkClient, log: io.StringIO
 
 
 def test_a_key_that_leaked_to_the_bridge_is_flagged_but_not_repeated(
-    sdk: SdkClient, server: ServerClient, log: io.StringIO
+    sdk: SdkClient, server: ServerClient, log: Log
 ) -> None:
     headers = {"Authorization": f"Bearer {key_of(server)}"}
     answer = sdk.post("/api/v1/sdk/bridge/action", {"messageId": "m"}, headers=headers)
@@ -198,7 +206,7 @@ def test_a_key_that_leaked_to_the_bridge_is_flagged_but_not_repeated(
 
 
 def test_what_stands_in_an_address_is_not_logged(
-    server: ServerClient, acme: Workspace, journey: Journey, log: io.StringIO
+    server: ServerClient, acme: Workspace, journey: Journey, log: Log
 ) -> None:
     assert server.get(f"/api/v1/customers/{acme.id}?email={PRIVATE['e-mail']}").status_code == 200
     assert server.get(f"/api/v1/customers/{acme.id}/of/{PRIVATE['e-mail']}").status_code == 404
@@ -247,7 +255,7 @@ def test_a_logger_that_was_used_before_takes_part_in_what_is_configured_again() 
         lambda error: logging.getLogger("somebody").error("failed", exc_info=error),
     ],
 )
-def test_exceptions_are_logged_without_their_messages(log: io.StringIO, write: Callable[[Exception], None]) -> None:
+def test_exceptions_are_logged_without_their_messages(log: Log, write: Callable[[Exception], None]) -> None:
     try:
         try:
             raise LookupError(PRIVATE["payload"])

@@ -2,7 +2,7 @@
 
 What it does stands in the path:
 
-    /ok                  200
+    /ok                  200, whatever follows
     /status/503          that status; `?retry-after=7` adds the header
     /answer              200, or `?status=400`, `?body={"sent":1}`, `?says=disable` as webhook-delivery; FILL is so much
     /first/500/then/200  the first status to the first request of a webhook-id, then the second
@@ -141,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._say(200)
             case ["redirect"]:
                 self._say(302, Location=query["to"])
-            case ["ok"]:
+            case ["ok", *_]:
                 self._say(200, body=b"Thanks.")
             case [manner]:
                 self._misbehave(manner)
