@@ -32,10 +32,6 @@ def _make() -> Any:
         auto_enabling_integrations=False,
         auto_session_tracking=False,
         send_client_reports=False,
-        send_default_pii=False,
-        include_local_variables=False,
-        include_source_context=False,
-        max_request_body_size="never",
         max_breadcrumbs=0,
     )
 

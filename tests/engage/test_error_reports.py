@@ -29,6 +29,7 @@ handler500 = urls.handler500
 
 @pytest.fixture
 def told(settings: Settings) -> Iterator[Told]:
+    structlog.contextvars.clear_contextvars()
     with telling(settings) as server:
         yield server
 
@@ -90,11 +91,11 @@ def test_a_call_that_fails_is_told_without_its_address_and_body(told: Told) -> N
     answer = client.post(f"/broken?email={SECRET}", {"email": SECRET}, headers=headers)
     assert answer.status_code == 500
     [event] = told.events()
-    assert (event["transaction"], event["tags"]) == ("request_failed", {"request_id": "call-1"})
+    assert (event["transaction"], event["tags"]["request_id"]) == ("request_failed", "call-1")
     text = told.all_text()
     assert not [secret for secret in (SECRET, "nobody-may-read", "cookie-of-ada", "email") if secret in text]
     [span] = told.spans()
-    assert (span.name, span.failed) == ("POST broken", True)
+    assert (span.name, span.failed, span.ids) == ("POST broken", True, event["tags"]["traceparent"][3:-3])
 
 
 def test_a_sentry_that_is_away_costs_the_line_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,11 +40,11 @@ class Told(NamedTuple):
 
 
 class ToldSpan(NamedTuple):
-    """A span as the collector got it; `traceparent` is its own, and those of its links."""
+    """A span as the collector got it; `ids` are its trace's and its own as a traceparent has them, as in its links."""
 
     name: str
     kind: int
-    traceparent: str
+    ids: str
     parent_id: str
     names: dict[str, Any]
     events: list[tuple[str, dict[str, Any]]]
@@ -54,11 +54,11 @@ class ToldSpan(NamedTuple):
 
     @property
     def trace(self) -> str:
-        return self.traceparent.split("-")[1]
+        return self.ids.split("-")[0]
 
     @property
     def id(self) -> str:
-        return self.traceparent.split("-")[2]
+        return self.ids.split("-")[1]
 
 
 @contextmanager
@@ -69,6 +69,7 @@ def telling(settings: Settings) -> Iterator[Told]:
     with running() as server:
         tracing.destination.endpoint = server.url("/ok")
         settings.SENTRY_DSN = server.url("/ok/7").replace("//", "//a-key@")
+        error_reports.load()
         told = Told(server)
         yield told
         told.spans()
@@ -83,18 +84,18 @@ def _read(span: Any) -> ToldSpan:
     return ToldSpan(
         name=span.name,
         kind=span.kind,
-        traceparent=_traceparent(span),
+        ids=_ids(span),
         parent_id=span.parent_span_id.hex(),
         names=_names(span.attributes),
         events=[(event.name, _names(event.attributes)) for event in span.events],
-        links=[_traceparent(link) for link in span.links],
+        links=[_ids(link) for link in span.links],
         failed=span.status.code == span.status.STATUS_CODE_ERROR,
         seconds=(span.end_time_unix_nano - span.start_time_unix_nano) / 1e9,
     )
 
 
-def _traceparent(of: Any) -> str:
-    return f"00-{of.trace_id.hex()}-{of.span_id.hex()}-01"
+def _ids(of: Any) -> str:
+    return f"{of.trace_id.hex()}-{of.span_id.hex()}"
 
 
 def _names(attributes: Any) -> dict[str, Any]:
