@@ -51,22 +51,22 @@ def report(error: BaseException, line: Mapping[str, Any]) -> None:
 
     Never raises: whoever logs is about to handle a failure.
     """
-    if settings.SENTRY_DSN and line.get("level") in _REPORTED and not line["logger"].startswith(_OWN_LOGGERS):
+    if settings.SENTRY_DSN and line.get("level") in _REPORTED and not line.get("logger", "").startswith(_OWN_LOGGERS):
         with suppress(Exception):
             _client.get().capture_event(_event(error, line))
 
 
 def _event(error: BaseException, line: Mapping[str, Any]) -> dict[str, Any]:
     # The text of a line of other libraries may hold anything.
-    event = line["logger"] if "_record" in line else line["event"]
+    event = line.get("logger", "") if "_record" in line else line["event"]
     causes = [error]
-    while causes[-1].__cause__ is not None and len(causes) < _MOST_CAUSES:
-        causes.append(causes[-1].__cause__)
+    while (cause := causes[-1].__cause__) is not None and len(causes) < _MOST_CAUSES:
+        causes.append(cause)
     values = [_described(cause) for cause in reversed(causes)]
     values[-1]["value"] = event
     return {
         "level": "fatal" if line["level"] == "critical" else "error",
-        "logger": line["logger"],
+        "logger": line.get("logger", ""),
         "transaction": event,
         "exception": {"values": values},
         "tags": {name: str(line[name]) for name in _TAGS if isinstance(line.get(name), str | int)},

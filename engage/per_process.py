@@ -18,12 +18,13 @@ class PerProcess(Generic[Made]):
         os.register_at_fork(after_in_child=self._begin_anew)
 
     def _begin_anew(self) -> None:
-        self._lock, self._made = Lock(), None
+        self._lock = Lock()
+        self._made: Made | None = None
 
     def get(self) -> Made:
         with self._lock:
             if self._made is None:
-                self._made: Made | None = self._make()
+                self._made = self._make()
                 # Unlike atexit, also in processes of the multiprocessing module, as those of some servers are.
                 Finalize(None, self.close, exitpriority=0)
             return self._made
