@@ -133,7 +133,7 @@ def _works(outcome: DecidedJobs) -> Iterator[tracing.Work]:
         if job.traceparent:
             results.setdefault(job.trigger_id, (job, Counter()))[1][decision.verdict.value] += 1
     for job, numbers in results.values():
-        names = {
+        names: tracing.Names = {
             "engage.trigger_id": job.trigger_id,
             "engage.request_id": job.request_id,
             "engage.workspace_id": job.workspace_id,
