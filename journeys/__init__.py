@@ -2,7 +2,8 @@
 
 1. design/: what staff may save; steps/ and rendering/: what a journey consists of; connections/: what it names that is
    not in it.
-2. entering/: a call or an event queues jobs, and workers decide them by entry_rules.py; jobs/: what became of them.
+2. entering/: a call or an event queues jobs, and workers decide them by entry_rules.py and hold_out.py; jobs/: what
+   became of them.
 3. walking/: enrollments go on with their steps, and events end or move them; enrollments/: what all know of them.
    failures.py, cut_off.py: what becomes of work that fails; counts/: how many went which way.
 4. webhooks/: what steps send; in_app/: what they show on pages; steering/: what is held, resumed, aborted

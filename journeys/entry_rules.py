@@ -5,7 +5,8 @@
 3. One entry, a completed enrollment: already enrolled, unless re-enrollment is enabled.
 
 Rule 2 comes before rule 3: an active enrollment counts even if re-enrollment is on. Only completed entries count
-against the limit; exited ones do not. The entry conditions must also hold.
+against the limit; exited ones do not. The entry conditions must also hold. Of those whom all this lets in, some are
+held out.
 """
 
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ class Verdict(StrEnum):
     CUSTOMER_DELETED = "customer_deleted"
     DUPLICATE_ENTRANCE = "duplicate_entrance"
     EXPIRED = "expired"
+    HELD_OUT = "held_out"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,7 @@ def decide(
     conditions_hold: bool,
     entrance_held_by: str | None = None,
     expired: bool = False,
+    held_out: bool = False,
 ) -> Decision:
     """The decision about one job. `entrance_held_by` is another job that has its entrance."""
     if not customer_exists:
@@ -85,6 +88,7 @@ def decide(
     return (
         _refused_by_number(rules, history)
         or _refused_by_conditions(conditions_hold=conditions_hold)
+        or _held_out(held_out=held_out)
         or _enroll(rules, history)
     )
 
@@ -114,6 +118,12 @@ def _refused_by_conditions(*, conditions_hold: bool) -> Decision | None:
     if conditions_hold:
         return None
     return Decision(Verdict.CONDITIONS_NOT_MET, "The customer did not meet the journey's entry conditions.")
+
+
+def _held_out(*, held_out: bool) -> Decision | None:
+    if not held_out:
+        return None
+    return Decision(Verdict.HELD_OUT, "The customer met the entry rules, and is held out of the journey.")
 
 
 def _enroll(rules: EntryRules, history: History) -> Decision:

@@ -38,6 +38,8 @@ PERSONAL = {
         rows=f"FROM journeys_webhookattempt kept JOIN journeys_webhookdelivery sent ON sent.id = kept.delivery_id "
         f"{_ENROLLMENT.format(of='sent')} WHERE {_ITS_CUSTOMER}",
     ),
+    "goals": Kept(rows=f"FROM journeys_goalwatch kept WHERE {OWN}"),
+    "holdOuts": Kept(rows=f"FROM journeys_draw kept WHERE {OWN}"),
     "inAppDeliveries": Kept(rows=f"FROM journeys_inappdelivery kept WHERE {OWN}"),
     "unmatchedCalls": Kept(
         rows="FROM journeys_unknownexternalid kept JOIN customers_customer customer "

@@ -36,8 +36,8 @@ class CustomerExport:
     records: Annotated[
         Mapping[str, list[Mapping[str, Any]]],
         "By kind: `customer` (one), `segments`, `aliases`, `events`, `interactions`, `jobs`, `enrollments`, `steps`, "
-        "`webhooks`, `webhookAttempts` and `unmatchedCalls` (calls that named the external id before it was there). A "
-        "record has the fields that are stored, and may gain some.",
+        "`webhooks`, `webhookAttempts`, `goals`, `holdOuts`, `inAppDeliveries` and `unmatchedCalls` (calls that named "
+        "the external id before it was there). A record has the fields that are stored, and may gain some.",
     ]
 
 

@@ -13,7 +13,7 @@ from journeys.operations.redaction import steps_without_credentials
 from journeys.steps.secrets import masked_steps
 
 # These read what is known of customers; steps also send it out, and conditions tell it by whom they let in.
-READ_CUSTOMERS = frozenset({"steps", "exit_on", "entry_conditions", "event_where"})
+READ_CUSTOMERS = frozenset({"steps", "exit_on", "entry_conditions", "event_where", "goals"})
 WHY_NOT = (
     "Steps, exits and conditions read what is known of customers. Changing them needs the permission to view "
     "customers, too; an administrator can grant it."

@@ -28,6 +28,7 @@ JOB_RESULT: dict[str, str] = {
     EnrollmentJob.Result.MAX_ENTRIES_REACHED: "warning",
     EnrollmentJob.Result.DUPLICATE_ENTRANCE: "warning",
     EnrollmentJob.Result.EXPIRED: "warning",
+    EnrollmentJob.Result.HELD_OUT: "info",
     EnrollmentJob.Result.CONDITIONS_NOT_MET: "warning",
     EnrollmentJob.Result.JOURNEY_INACTIVE: "warning",
     EnrollmentJob.Result.CUSTOMER_DELETED: "warning",

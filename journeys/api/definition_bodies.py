@@ -48,6 +48,12 @@ class JourneyBody:
     payload_schema: Annotated[
         Any, "What payloads must be: a JSON Schema (2020-12) of an object, without references; anything.", _OBJECT
     ] = None
+    goals: Annotated[
+        Any, "What it is for: events that are counted for each enrollment within a time; nothing by default.", _OBJECTS
+    ] = None
+    hold_out: Annotated[
+        Any, "The `share` of those who might enter that is held out, to compare; nobody by default.", _OBJECT
+    ] = None
     managed_by: Annotated[Any, _MANAGED_BY, _TEXT] = None
 
 

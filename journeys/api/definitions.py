@@ -97,6 +97,8 @@ _JOURNEY: dict[str, Any] = {
     "exitOn": [],
     "guards": [],
     "payloadSchema": None,
+    "goals": [{"key": "bought", "event": "order_paid", "within": "P7D"}],
+    "holdOut": {"share": 0.1},
     "managedBy": "git:acme/journeys",
 }
 _PLAN = {"field": "customer.plan", "op": "eq", "value": "pro"}

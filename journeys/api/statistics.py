@@ -20,12 +20,12 @@ from engage.scopes import Scope
 from journeys.api.path_ids import ANY_JOURNEY
 from journeys.api.times import FROM, TO
 from journeys.counts.buckets import MOST_BUCKETS, Interval, bucket_edges, full_hour, next_full_hour
-from journeys.counts.stats import Bucket, Entries, Span, StepStats, journey_stats
+from journeys.counts.stats import Bucket, EdgeCount, Entries, GoalStats, Span, StepStats, journey_stats
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.enrollments.revisions import RevisionNotFound, revision_of
 from journeys.entering.by_event import NotStarted
 from journeys.models import Journey
-from journeys.steps.graph import NODE, Edge, Node, graph_of, mermaid_of
+from journeys.steps.graph import Edge, Node, graph_of, mermaid_of
 from journeys.steps.times_of_day import InvalidTime, parse_timezone
 
 
@@ -103,15 +103,6 @@ class JourneyOutcomes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EdgeCount:
-    """How many went from one node to another."""
-
-    source: Annotated[str, NODE]
-    target: Annotated[str, NODE]
-    count: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class StatsAnswer:
     """Counts of what a journey did, exact at the moment of the answer."""
 
@@ -129,6 +120,11 @@ class StatsAnswer:
     outcomes: JourneyOutcomes
     steps: Annotated[Mapping[str, StepStats], "What happened in each step that was ever begun, by its id."]
     edges: Sequence[EdgeCount]
+    goals: Annotated[
+        Sequence[GoalStats],
+        "Those that the journey has, in their order, and others that were reached. Each enrollment counts once, in the "
+        "hour in which it reached the goal.",
+    ]
     series: Annotated[
         Sequence[Bucket],
         "A bucket for each hour, day or week in order; empty for the interval `none`.",
@@ -170,7 +166,7 @@ _STATS = StatsAnswer(
     timezone="UTC",
     queued=12,
     events={"where_not_met": 212, "from_bridge": 3},
-    entries={"enrolled": 800, "already_enrolled": 40},
+    entries={"enrolled": 800, "already_enrolled": 40, "held_out": 90},
     outcomes=JourneyOutcomes(active=310, completed=470, exited=20),
     steps={
         "day": StepStats(entered=800, waiting=300, done=480, failed=0, skipped=0, interrupted=20),
@@ -182,6 +178,7 @@ _STATS = StatsAnswer(
         EdgeCount(source="day", target="tell", count=480),
         EdgeCount(source="tell", target="@completed", count=470),
     ],
+    goals=[GoalStats(key="bought", count=96, by_step={"day": 96, "tell": 71}, by_path=[], held_out=7)],
     series=[
         Bucket(begin=_DAYS[0], end=_DAYS[1], entries={"enrolled": 500, "already_enrolled": 10}, completed=0, exited=5),
         Bucket(
@@ -259,5 +256,6 @@ def get_journey_stats(asked: Asked[None, StatsQuery], journey: Journey) -> Stats
             EdgeCount(source=source, target=target, count=number)
             for (source, target), number in sorted(stats.edges.items())
         ],
+        goals=stats.goals,
         series=stats.series,
     )

@@ -98,10 +98,25 @@ COUNT_MOVES = f"""
                     date_trunc('hour', run.ended_at, 'UTC'))
         ) AS way (kind, name, outcome, hour)
         WHERE way.name IS NOT NULL
+        UNION ALL
+        SELECT date_trunc('hour', watch.reached_at, 'UTC'), 'goal', watch.goal, outcome
+        FROM (SELECT * FROM journeys_goalwatch known WHERE known.enrollment_id = moved.id OFFSET 0) AS watch
+        CROSS JOIN LATERAL unnest(watch.counted) AS outcome
+        WHERE watch.reached_at IS NOT NULL
     ) AS told
     CROSS JOIN LATERAL (VALUES (moved.was, -1), (moved.revision_id, 1)) AS side (revision_id, number)
     GROUP BY moved.workspace_id, moved.journey_id, side.revision_id, told.hour, told.kind, told.name, told.outcome
 """  # noqa: S608
+
+# The counts of those in a relation `reached`, each as all that is `counted` of it; the end of the statement that notes
+# it.
+COUNT_GOALS = """
+    INSERT INTO journeys_countdelta (workspace_id, journey_id, revision_id, hour, kind, name, outcome, number)
+    SELECT workspace_id, journey_id, revision_id, date_trunc('hour', statement_timestamp(), 'UTC'), 'goal', goal,
+           outcome, count(*)
+    FROM reached CROSS JOIN LATERAL unnest(counted) AS outcome
+    GROUP BY workspace_id, journey_id, revision_id, goal, outcome
+"""
 
 _MOST_FOLDED = 20_000
 _ALONE = Statement("SELECT pg_try_advisory_xact_lock(hashtextextended('engage: fold counts', 0))")

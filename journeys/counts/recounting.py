@@ -11,7 +11,7 @@ from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
 # The relation `told`: what the history has to be counted.
 # A row for each key and hour: decided jobs; runs by where they came from, and those that have ended; the ends of
-# enrollments by their last run.
+# enrollments by their last run; goals that were reached.
 HISTORY = f"""
 told AS (
     SELECT job.workspace_id, job.journey_id, coalesce(enrollment.revision_id, 0) AS revision_id,
@@ -39,6 +39,11 @@ told AS (
     FROM journeys_enrollment enrollment LEFT JOIN journeys_steprun last
       ON last.enrollment_id = enrollment.id AND last.ordinal = enrollment.steps_begun - 1
     WHERE enrollment.state <> 'active' AND (enrollment.steps_begun = 0 OR last.id IS NOT NULL)
+    UNION ALL
+    SELECT watch.workspace_id, watch.journey_id, watch.revision_id, date_trunc('hour', watch.reached_at, 'UTC'), 'goal',
+           watch.goal, outcome
+    FROM journeys_goalwatch watch CROSS JOIN LATERAL unnest(watch.counted) AS outcome
+    WHERE watch.reached_at IS NOT NULL
 )
 """  # noqa: S608
 

@@ -11,6 +11,8 @@ from engage.database.sql import Statement
 from engage.json.fields import LEFT_OUT
 from engage.json.keywords import Keywords, known
 from journeys.models import EnrollmentJob, Journey
+from journeys.steps.goals import HELD_OUT, parse_goals
+from journeys.steps.graph import NODE
 from journeys.steps.kinds import COMPLETED, EXITED
 
 _DAY = timedelta(days=1)
@@ -55,6 +57,26 @@ class StepStats:
     ] = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class EdgeCount:
+    """How many went from one node to another."""
+
+    source: Annotated[str, NODE]
+    target: Annotated[str, NODE]
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoalStats:
+    """How many enrollments reached a goal, and where they had been by then."""
+
+    key: str
+    count: Annotated[int, "How many reached it."]
+    by_step: Annotated[Mapping[str, int], "Of them, how many had begun each step, by its id."]
+    by_path: Annotated[Sequence[EdgeCount], "Of them, how many had gone which way from a `branch` or a `split`."]
+    held_out: Annotated[int, "How many decisions `held_out` were followed by it. They belong to no revision."]
+
+
 @dataclass(kw_only=True)
 class Bucket:
     """What happened from one instant to before another."""
@@ -84,6 +106,7 @@ class JourneyStats:
     exited: int
     steps: Mapping[str, StepStats]
     edges: Mapping[tuple[str, str], int]
+    goals: Sequence[GoalStats]
     series: Sequence[Bucket]
 
 
@@ -178,6 +201,7 @@ def journey_stats(journey: Journey, span: Span) -> JourneyStats:
         exited=within.into[EXITED],
         steps=_steps(within, inside.waiting),
         edges=within.edges,
+        goals=_goals(journey, within.goals),
         series=_series(asked, span),
     )
 
@@ -192,6 +216,7 @@ class _Sums:
         self.into: Counter[str] = Counter()
         self.ends: Counter[tuple[str, str]] = Counter()
         self.in_app: dict[str, dict[str, int]] = {}
+        self.goals: dict[str, dict[str, int]] = {}
         for (kind, name, outcome), number in numbers:
             if not number:
                 continue
@@ -207,6 +232,8 @@ class _Sums:
                     self.ends[name, outcome] = number
                 case "inapp":
                     self.in_app.setdefault(name, {})[outcome] = number
+                case "goal":
+                    self.goals.setdefault(name, {})[outcome] = number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,6 +275,24 @@ def _steps(within: _Sums, waiting: Mapping[str, int]) -> dict[str, StepStats]:
         )
         for step_id in [*waiting, *begun]
     }
+
+
+def _goals(journey: Journey, counted: Mapping[str, Mapping[str, int]]) -> list[GoalStats]:
+    """Those that the journey has, in their order, and then those that it had."""
+    keys = [goal.key for goal in parse_goals(journey.goals, stored=True)]
+    return [_goal(key, counted.get(key, {})) for key in dict.fromkeys([*keys, *sorted(counted)])]
+
+
+def _goal(key: str, counted: Mapping[str, int]) -> GoalStats:
+    numbers = {tuple(outcome.split()): number for outcome, number in sorted(counted.items())}
+    held_out = numbers.pop((HELD_OUT,), 0)
+    return GoalStats(
+        key=key,
+        held_out=held_out,
+        count=numbers.get((), 0),
+        by_step={ids[0]: number for ids, number in numbers.items() if len(ids) == 1},
+        by_path=[EdgeCount(source=ids[0], target=ids[1], count=number) for ids, number in numbers.items() if ids[1:]],
+    )
 
 
 def _asked(journey: Journey, span: Span) -> dict[str, Any]:

@@ -18,11 +18,13 @@ from journeys.connections.known import KnownInWorkspace
 from journeys.design.columns import column_mistakes
 from journeys.design.conditions import check_entry_conditions, check_event_where
 from journeys.design.warnings import DefinitionWarning, warnings_of
+from journeys.hold_out import parse_hold_out
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.guards import parse_guards
-from journeys.steps.definition import names_within, parse_steps
+from journeys.steps.definition import names_within, parse_steps, readable_steps
 from journeys.steps.exit_rules import parse_exit_rules
+from journeys.steps.goals import parse_goals, require_countable
 from journeys.steps.payloads import check_payload_schema, names_with
 from journeys.steps.secrets import SecretNeeded, steps_as_stored
 from journeys.steps.webhook_targets import Target
@@ -45,9 +47,11 @@ SPELLINGS = {
     "exit_on": "exitOn",
     "guards": "guards",
     "payload_schema": "payloadSchema",
+    "goals": "goals",
+    "hold_out": "holdOut",
     "managed_by": "managedBy",
 }
-_CONDITIONS = frozenset({"event_where", "entry_conditions"})
+_CONDITIONS = frozenset({"event_where", "entry_conditions", "goals"})
 _CONTENT = frozenset({"steps", "exit_on"})
 
 
@@ -84,6 +88,8 @@ class JourneyChanges(TypedDict, total=False):
     exit_on: object
     guards: object
     payload_schema: object
+    goals: object
+    hold_out: object
     managed_by: str | None
 
 
@@ -181,6 +187,8 @@ def refusals_of(
         ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept, names=names)),
         ("guards", lambda: parse_guards(journey.guards)),
         ("payload_schema", lambda: _check_payload_schema(journey)),
+        ("hold_out", lambda: parse_hold_out(journey.hold_out)),
+        ("goals", lambda: _check_goals(journey, steps, stored="goals" in kept)),
     )
     for field, check in checks:
         try:
@@ -286,6 +294,11 @@ def _check_payload_schema(journey: Journey) -> None:
     if journey.payload_schema is not None and journey.trigger_type == Journey.TriggerType.EVENT:
         raise InvalidJourney("payload_schema", "payloadSchema must be null where the trigger is event.")
     check_payload_schema(journey.payload_schema)
+
+
+def _check_goals(journey: Journey, steps: object, *, stored: bool) -> None:
+    if parse_goals(journey.goals, stored=stored):
+        require_countable(readable_steps(steps).values())
 
 
 def require_callable(target: Target) -> None:

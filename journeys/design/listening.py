@@ -14,11 +14,12 @@ _NARROWING = {"eq", "in"}
 # Journeys whose texts have one of the names somewhere, of which Python then finds out what they do with it.
 _CANDIDATES = Statement(f"""
 SELECT journey.id, journey.name, journey.active, journey.event_name, journey.event_where, journey.entry_conditions,
-       revision.steps, revision.exit_on
+       journey.goals, revision.steps, revision.exit_on
 FROM journeys_journey journey
 JOIN journeys_journeyrevision revision ON revision.journey_id = journey.id AND revision.number = journey.revision
 CROSS JOIN LATERAL (SELECT concat(
-    to_jsonb(journey.event_name), journey.event_where, journey.entry_conditions, revision.steps, revision.exit_on
+    to_jsonb(journey.event_name), journey.event_where, journey.entry_conditions, journey.goals, revision.steps,
+    revision.exit_on
 ) AS text) AS written
 WHERE journey.workspace_id = {{workspace_id}} AND (
     strpos(written.text, '{_MESSAGE}') > 0
@@ -51,8 +52,8 @@ def listeners_to(*, workspace_id: str, event_names: Collection[str], message_id:
 
 
 def _how(row: dict[str, Any], event_names: Collection[str], message_id: str) -> Iterator[str]:
-    where, conditions, steps, exits = (
-        json.loads(row[name] or "null") for name in ("event_where", "entry_conditions", "steps", "exit_on")
+    where, conditions, steps, exits, goals = (
+        json.loads(row[name] or "null") for name in ("event_where", "entry_conditions", "steps", "exit_on", "goals")
     )
     if row["event_name"] in event_names and not _is_of_others(where, message_id):
         yield f"starts with {row['event_name']}"
@@ -66,6 +67,9 @@ def _how(row: dict[str, Any], event_names: Collection[str], message_id: str) -> 
     for rule in exits or []:
         if rule.get("event") in event_names and not _is_of_others(rule.get("where"), message_id):
             yield f"ends with {rule['event']}"
+    for goal in goals or []:
+        if goal.get("event") in event_names and not _is_of_others(goal.get("where"), message_id):
+            yield f"counts {goal['event']} as {goal['key']}"
 
 
 def _is_of_others(where: Any, message_id: str) -> bool:

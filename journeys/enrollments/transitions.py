@@ -438,6 +438,9 @@ WITH standing AS MATERIALIZED (
     ))
     FROM standing WHERE enrollment.id = ANY(ARRAY[standing.id])
     RETURNING enrollment.id, workspace_id, journey_id, enrollment.revision_id, job_id, standing.revision_id AS was
+), watched AS (
+    UPDATE journeys_goalwatch watch SET revision_id = moved.revision_id
+    FROM moved WHERE watch.enrollment_id = ANY(ARRAY[moved.id])
 ), counted AS ({count_moves})
 SELECT id FROM moved
 """,
@@ -467,6 +470,16 @@ _GIVE_TO = Statement("""
 WITH delivered AS (
     UPDATE journeys_inappdelivery SET customer_id = {into}
     WHERE customer_id = {anonymous} AND workspace_id || '' = {workspace_id}
+), watched AS (
+    UPDATE journeys_goalwatch SET customer_id = {into}
+    WHERE customer_id = {anonymous} AND workspace_id || '' = {workspace_id}
+), drawn AS (
+    UPDATE journeys_draw own SET customer_id = {into}
+    WHERE own.customer_id = {anonymous} AND own.workspace_id || '' = {workspace_id}
+      AND NOT EXISTS (SELECT FROM journeys_draw theirs
+                      WHERE theirs.customer_id = {into} AND theirs.journey_id = own.journey_id)
+      AND NOT EXISTS (SELECT FROM journeys_enrollment theirs
+                      WHERE theirs.customer_id = {into} AND theirs.journey_id = own.journey_id)
 )
 UPDATE journeys_enrollment SET customer_id = {into}
 WHERE customer_id = {anonymous} AND workspace_id || '' = {workspace_id}
@@ -474,7 +487,9 @@ WHERE customer_id = {anonymous} AND workspace_id || '' = {workspace_id}
 
 
 def give_to(*, workspace_id: str, anonymous: str, into: str) -> int:
-    """Makes all enrollments of one customer, and what they have delivered, another one's.
+    """Makes all enrollments of one customer, what they have delivered, and their goals, another one's.
+
+    What was drawn about that one stays, and about whom nothing was, the other's draws are kept.
 
     That one is active in no journey that they are active in.
     """

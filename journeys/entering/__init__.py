@@ -11,5 +11,5 @@
 4. settling.py: one transaction, in which the customers are locked, the jobs decided and the results written in sets.
 5. entry_decisions.py: job by job, by the entry rules (journeys/entry_rules.py); a dry run decides by it as well
    (dry_runs.py, walk_through.py).
-6. waiting_jobs.py, entry_conditions.py, entrances.py: what that reads, in sets.
+6. waiting_jobs.py, entry_conditions.py, entrances.py, draws.py: what that reads, in sets.
 """

@@ -16,6 +16,7 @@ from engage.database.object_ids import new_object_ids
 from journeys.enrollments.early_events import Listener, earliest_events
 from journeys.enrollments.knowledge import known_at_entry
 from journeys.enrollments.transitions import EnrollmentExit
+from journeys.entering.draws import Draw, Draws
 from journeys.entering.entrances import Holder, Key, holders_of, key_of
 from journeys.entering.entry_conditions import failing_conditions, why_conditions_fail
 from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
@@ -60,6 +61,8 @@ class DecidedJobs:
     exits: list[EnrollmentExit] = field(default_factory=list)
     left: set[str] = field(default_factory=set)  # triggers whose jobs were not all decided
     letting_go: list[int] = field(default_factory=list)  # jobs whose entrance another one of these takes over
+    held_out: list[tuple[WaitingJob, EnteredJourney]] = field(default_factory=list)
+    draws: list[Draw] = field(default_factory=list)  # those that are new
 
 
 def decide_jobs(relation: Fragment, *, held: Container[str] | None = None, ended: Collection[str] = ()) -> DecidedJobs:
@@ -105,7 +108,7 @@ def _decide_all(
 ) -> DecidedJobs:
     decided = DecidedJobs()
     pasts: dict[tuple[str, str, str | None], _Past] = {}
-    entrances = _Entrances(jobs)
+    entrances, draws = _Entrances(jobs), Draws(jobs, journeys)
     ids = iter(new_object_ids(len(jobs)))
     for job in jobs:
         past = pasts.setdefault(
@@ -120,14 +123,18 @@ def _decide_all(
             conditions_hold=job.id not in failing,
             entrance_held_by=entrances.held_by_another(job),
             expired=job.expired,
+            held_out=draws.hold_out(job, journey),
         )
         entrances.note(job, decision)
+        draws.note(job, journey, decision)
         decided.decisions.append((job, decision))
         if decision.exits_active:
             _exit(past, decided)
         if decision.enrolls:
             decided.entries.append(_enter(next(ids), job, journey, past, leaves=leaving.get(job.id)))
-    decided.letting_go = entrances.letting_go
+        elif decision.verdict is Verdict.HELD_OUT:
+            decided.held_out.append((job, journey))
+    decided.letting_go, decided.draws = entrances.letting_go, draws.fresh
     return decided
 
 

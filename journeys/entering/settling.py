@@ -4,8 +4,9 @@
    customer then happen one after the other; the partial unique index alone would let a second entry through once the
    first has completed.
 2. Decide the jobs that are still queued (entry_decisions.py).
-3. Write exits, enrollments and results, one statement each. The jobs of customers who were merged into others at the
-   same moment stay for the next time. In the end, guarded journeys note their entries, and may hold themselves.
+3. Write exits, enrollments, the goals that they may reach, draws and results, one statement each. The jobs of customers
+   who were merged into others at the same moment stay for the next time. In the end, guarded journeys note their
+   entries, and may hold themselves.
 """
 
 import json
@@ -19,12 +20,15 @@ import structlog
 from django.db import transaction
 
 from engage import tracing
+from engage.database.object_ids import new_object_id
 from engage.database.sql import Rows, Statement
 from engage.redis.metric_counters import DECISION_WAITS, DECISIONS, metric_counters
 from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import Due
+from journeys.enrollments.goals import NewWatch, watch_goals
 from journeys.enrollments.transitions import NewEnrollment, enter, exit_enrollments
 from journeys.entering.chunks import ClaimedChunk, lock_chunks, remove_chunks
+from journeys.entering.draws import keep_draws
 from journeys.entering.entrances import let_go
 from journeys.entering.entry_decisions import DecidedJobs, Entry, decide_jobs
 from journeys.entering.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
@@ -62,6 +66,8 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         let_go(outcome.letting_go)
         _write_decisions(outcome.decisions)
         enter([_enrollment(entry) for entry in outcome.entries])
+        keep_draws(outcome.draws)
+        watch_goals(_watches(outcome))
         write_counts(_counts(outcome))
         gone = {job.trigger_id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED}
         if gone:
@@ -160,6 +166,27 @@ def _enrollment(entry: Entry) -> NewEnrollment:
         crowd=job.crowd,
         entrance=job.entrance_apart,
     )
+
+
+def _watches(outcome: DecidedJobs) -> list[NewWatch]:
+    """Of those who entered, and of those who were held out: these have no enrollment, and belong to no revision."""
+    watched = [(entry.job, entry.journey, entry.journey.revision_id, entry.id) for entry in outcome.entries]
+    held_out = [(job, journey, NO_REVISION, None) for job, journey in outcome.held_out]
+    return [
+        NewWatch(
+            id=new_object_id(),
+            workspace_id=job.workspace_id,
+            customer_id=job.customer_id,
+            journey_id=journey.id,
+            revision_id=revision_id,
+            enrollment_id=enrollment_id,
+            goal=goal.key,
+            event_name=goal.name,
+            seconds=goal.span.total_seconds(),
+        )
+        for job, journey, revision_id, enrollment_id in (*watched, *held_out)
+        for goal in journey.goals
+    ]
 
 
 def _counts(outcome: DecidedJobs) -> Counter[Key]:

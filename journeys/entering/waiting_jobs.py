@@ -19,10 +19,12 @@ from engage.database.sql import Fragment, Rows, Statement, Template
 from journeys.enrollments.locks import HELD_AND_MARKED
 from journeys.entering.chunks import ClaimedChunk
 from journeys.entry_rules import EntryRules
+from journeys.hold_out import parse_hold_out
 from journeys.job_ids import JOB_NAME
 from journeys.models import CHUNK_SIZE, Journey, JourneyRevision
 from journeys.steps.events import EventPattern
 from journeys.steps.exit_rules import parse_exit_rules
+from journeys.steps.goals import Goal, parse_goals
 
 
 class WaitingJob(NamedTuple):
@@ -70,7 +72,8 @@ class WaitingJob(NamedTuple):
 class EnteredJourney:
     """A journey with its current entry rules and revision; `first_step` is "" if it has no steps.
 
-    `exit_patterns` are the events that end it, and `guards` as they are stored (steering/guards.py).
+    `exit_patterns` are the events that end it, `guards` as they are stored (steering/guards.py), `goals` what it is
+    for, and `hold_out` the share that is held out, if any.
     """
 
     id: str
@@ -80,6 +83,8 @@ class EnteredJourney:
     first_step: str
     exit_patterns: Sequence[EventPattern]
     guards: object
+    goals: Sequence[Goal]
+    hold_out: float | None
 
 
 # Each job, customer and enrollment is looked up by its key, whatever the planner expects (docs/sql.md).
@@ -281,7 +286,7 @@ def _ranges(chunks: Sequence[ClaimedChunk]) -> list[tuple[str, int, int, str]]:
 def entered_journeys(journey_ids: Iterable[str]) -> dict[str, EnteredJourney]:
     """The journeys with their current revisions, by their ids.
 
-    Raises InvalidExitRules if the exit rules of one that events may end are not valid.
+    Raises InvalidExitRules if the exit rules of one that events may end are not valid, InvalidGoals, InvalidHoldOut.
     """
     revisions = JourneyRevision.objects.select_related("journey").filter(
         journey_id__in=set(journey_ids), number=F("journey__revision")
@@ -302,4 +307,6 @@ def _entered(journey: Journey, revision: JourneyRevision) -> EnteredJourney:
         first_step=revision.steps[0]["id"] if revision.steps else "",
         exit_patterns=parse_exit_rules(revision.exit_on, stored=True).events if revision.exit_events else (),
         guards=journey.guards,
+        goals=parse_goals(journey.goals, stored=True),
+        hold_out=parse_hold_out(journey.hold_out),
     )

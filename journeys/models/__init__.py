@@ -1,6 +1,6 @@
 """Journeys (journeys.py), the triggers that name customers for them and the resulting jobs (entering.py), enrollments
 (walking.py), their webhooks (webhooks.py) and the in-app messages that they deliver (in_app.py); what is done about
-them (steering.py) and counted of them (counts.py); who is told of all that (subscriptions.py).
+them (steering.py) and counted of them (counts.py, goals.py); who is told of all that (subscriptions.py).
 
 connections.py: what definitions name that is not in them; credentials.py: columns that hold credentials;
 choices.py: what answers choose from.
@@ -9,6 +9,7 @@ choices.py: what answers choose from.
 from journeys.models.connections import Connection, Variable
 from journeys.models.counts import Count, CountDelta, CountKind
 from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
+from journeys.models.goals import Draw, GoalWatch
 from journeys.models.in_app import InAppDelivery
 from journeys.models.journeys import Journey, JourneyDraft, JourneyRevision
 from journeys.models.steering import GuardedResults, SteeredHost, SteeringAct
@@ -31,8 +32,10 @@ __all__ = [
     "Count",
     "CountDelta",
     "CountKind",
+    "Draw",
     "Enrollment",
     "EnrollmentJob",
+    "GoalWatch",
     "GuardedResults",
     "InAppDelivery",
     "Journey",

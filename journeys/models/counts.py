@@ -15,7 +15,9 @@ class CountKind(models.TextChoices):
 
     entry: a decision, by its result. edge: an enrollment that went from the node `name` to the node `outcome`
     (journeys/steps/graph.py). end: a run of the step `name` that has ended as `outcome`. event: an event that started
-    nothing, by the reason; no history tells that. inapp: a delivery of the step `name` that is now `outcome`.
+    nothing, by the reason; no history tells that. inapp: a delivery of the step `name` that is now `outcome`. goal: an
+    enrollment that reached the goal `name` (outcome: empty), and had by then begun the step `outcome`, or gone from a
+    branch or a split to a node (outcome: both, with a space between); or somebody held out (outcome: @held_out).
     """
 
     ENTRY = "entry"
@@ -23,6 +25,7 @@ class CountKind(models.TextChoices):
     END = "end"
     EVENT = "event"
     INAPP = "inapp"
+    GOAL = "goal"
 
 
 class CountDelta(models.Model):

@@ -158,6 +158,7 @@ class EnrollmentJob(models.Model):
         CUSTOMER_DELETED = Verdict.CUSTOMER_DELETED.value
         DUPLICATE_ENTRANCE = Verdict.DUPLICATE_ENTRANCE.value
         EXPIRED = Verdict.EXPIRED.value
+        HELD_OUT = Verdict.HELD_OUT.value
         FAILED = "failed"
         CANCELLED = "cancelled"
 

@@ -73,6 +73,12 @@ class Journey(models.Model):
     payload_schema = models.JSONField(
         null=True, blank=True, help_text="What its payloads must be (steps/payloads.py); unset: anything."
     )
+    goals = models.JSONField(
+        null=True, blank=True, help_text="What it is for, as events (steps/goals.py); unset: none."
+    )
+    hold_out = models.JSONField(
+        null=True, blank=True, help_text="The share that it holds out (hold_out.py); unset: none."
+    )
     managed_by = models.CharField(  # noqa: DJ001 (absent is not "")
         max_length=200,
         null=True,

@@ -28,6 +28,8 @@ _LOOSE_LINKS = [
     ("journeys_enrollmentjob", "customers_customer", "customer_id", "id"),
     ("journeys_enrollment", "journeys_journey", "journey_id", "id"),
     ("journeys_enrollment", "journeys_enrollmentjob", "job_id", "id"),
+    ("journeys_goalwatch", "journeys_enrollment", "enrollment_id", "id"),
+    ("journeys_goalwatch", "journeys_journey", "journey_id", "id"),
 ]
 _OF_OTHER_JOBS = """
 SELECT count(*) FROM journeys_enrollment entry JOIN journeys_enrollmentjob job ON job.id = entry.job_id

@@ -21,7 +21,20 @@ EXISTS (
 )
 """
 
-STEP_RUNS = Prunable(what="step runs", table="journeys_steprun", key=("enrollment_id", "ordinal"), may_go=_ENDED)
+# A goal that may yet be reached is counted by what its enrollment has gone through.
+_NOT_WATCHED = """
+NOT EXISTS (
+    SELECT FROM journeys_goalwatch watch
+    WHERE watch.enrollment_id = {enrollment} AND watch.reached_at IS NULL AND watch.until > now()
+)
+"""
+
+STEP_RUNS = Prunable(
+    what="step runs",
+    table="journeys_steprun",
+    key=("enrollment_id", "ordinal"),
+    may_go=f"{_ENDED} AND {_NOT_WATCHED.format(enrollment='old.enrollment_id')}",
+)
 
 # Their attempts go with them. One may wait although its enrollment has ended: staff may have asked to send it again.
 DELIVERIES = Prunable(
@@ -49,14 +62,17 @@ EXITED_ENROLLMENTS = Prunable(
     what="exited enrollments",
     table="journeys_enrollment",
     key=("id",),
-    may_go="""
+    may_go=f"""
     old.state = 'exited' AND old.ended_at < %(before)s
     AND NOT EXISTS (
         SELECT FROM journeys_webhookdelivery delivery
         WHERE delivery.enrollment_id = old.id AND delivery.state IN ('waiting', 'held')
     )
+    AND {_NOT_WATCHED.format(enrollment="old.id")}
     """,
 )
+
+GOAL_WATCHES = Prunable(what="goals watched", table="journeys_goalwatch", key=("id",), may_go="old.until < %(before)s")
 
 _JOB_MAY_GO = """
 {job}.status <> 'queued' AND {job}.decided_at < %(before)s AND NOT EXISTS (

@@ -31,6 +31,8 @@ READERS: Mapping[str, Callable[[Part], object]] = {
     "exit_on": lambda part: part.value,
     "guards": lambda part: part.value,
     "payload_schema": lambda part: part.value,
+    "goals": lambda part: part.value,
+    "hold_out": lambda part: part.value,
     "managed_by": lambda part: None if part.is_null else part.text(),
 }
 

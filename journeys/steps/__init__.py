@@ -5,8 +5,8 @@
 2. course.py: walks an enrollment from one step to the next until it stops; rehearsal.py does so on a virtual clock.
 3. context.py: what steps read, and surroundings.py, what of that belongs to the workspace; results.py: what they come
    to, as values that the caller writes.
-4. exit_rules.py: what ends an enrollment whichever step it is at; events.py: which events match; conditions.py and
-   durations.py: as definitions have them.
+4. exit_rules.py: what ends an enrollment whichever step it is at; goals.py: what it is counted for; events.py: which
+   events match; conditions.py and durations.py: as definitions have them.
 5. graph.py: all of that as a graph in words, to be drawn and counted by; description.py: the kinds as data, for an
    editor.
 6. The kinds: webhook.py and send.py (sending.py), in_app.py, delay.py (moments.py, times_of_day.py), wait_for_event.py,

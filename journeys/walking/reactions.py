@@ -1,4 +1,4 @@
-"""What recorded events lead to: they end enrollments, move those that wait for them, and start journeys.
+"""What recorded events lead to: they reach goals, end enrollments, move those that wait for them, and start journeys.
 
 Runs in the transaction that records the events, with the customers' rows locked, so that no walker walks their
 enrollments meanwhile. The caller that commits wakes the workers for what is then due (`wakeups.wake`).
@@ -7,7 +7,7 @@ An enrollment or a wait that begins later looks back for what it missed (enrollm
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 from django.utils import timezone
@@ -15,6 +15,7 @@ from django.utils import timezone
 from customers.events import NewEvent, record_events
 from engage.database.sql import Fragment, Statement, Template
 from journeys.due import Due
+from journeys.enrollments.goals import goals_of, reach_goals
 from journeys.enrollments.knowledge import known_to
 from journeys.enrollments.revisions import Courses, courses_of
 from journeys.enrollments.transitions import BEGAN_IN, EnrollmentExit, end_waits, exit_enrollments
@@ -24,6 +25,7 @@ from journeys.steps.events import EventPattern, Known, nothing_known
 from journeys.steps.track_event import MAX_LINKS
 
 log = structlog.get_logger(__name__)
+_Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +79,9 @@ def record_and_react(
     reacting = [event for event in events if event.chain <= MAX_LINKS]
     if not reacting:
         return Due()
-    found = reactions_to(reacting, except_for=except_for)
+    enrollments, watches = _listeners(reacting)
+    reach_goals(_reached(reacting, [watch for watch in watches if watch["id"] not in except_for]))
+    found = _reactions(reacting, enrollments, except_for=except_for)
     exit_enrollments(
         EnrollmentExit(enrollment_id=one.enrollment_id, reason=one.ends) for one in found if one.ends is not None
     )
@@ -91,8 +95,13 @@ def reactions_to(events: Sequence[NewEvent], *, except_for: Collection[str] = ()
 
     The first event that ends an enrollment ends it. Unless one does, the first that it waits for moves it.
     """
+    enrollments, _ = _listeners(events)
+    return _reactions(events, enrollments, except_for=except_for)
+
+
+def _reactions(events: Sequence[NewEvent], rows: Sequence[_Row], *, except_for: Collection[str]) -> list[Reaction]:
     inside: dict[str, list[_ActiveEnrollment]] = {}
-    for one in _active_enrollments(events):
+    for one in _active_enrollments(events, rows):
         if one.id not in except_for:
             inside.setdefault(one.customer_id, []).append(one)
     ends, moves = dict[str, Reaction](), dict[str, Reaction]()
@@ -103,34 +112,66 @@ def reactions_to(events: Sequence[NewEvent], *, except_for: Collection[str] = ()
     return [*ends.values(), *(move for move in moves.values() if move.enrollment_id not in ends)]
 
 
-_ACTIVE_ENROLLMENTS = Statement(
+# The active enrollments that the events may end or move, and the goals that they may reach, also of those that have
+# ended.
+_LISTENERS = Statement(
     """
 SELECT enrollment.id, enrollment.customer_id, enrollment.journey_id, enrollment.revision_id, enrollment.step_id,
-       enrollment.awaits_event, coalesce({began_in}, enrollment.revision_id) AS began_in
+       enrollment.awaits_event, coalesce({began_in}, enrollment.revision_id) AS began_in, NULL AS watch_id, NULL AS goal
 FROM journeys_enrollment enrollment
 JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
 WHERE enrollment.customer_id = ANY({customers}::text[]) AND enrollment.state = 'active'
   AND (enrollment.awaits_event = ANY({names}::text[]) OR revision.exit_events && {names}::varchar[])
+UNION ALL
+SELECT watch.enrollment_id, watch.customer_id, watch.journey_id, NULL, NULL, watch.event_name, NULL, watch.id,
+       watch.goal
+FROM journeys_goalwatch watch
+WHERE watch.customer_id = ANY({customers}::text[]) AND watch.event_name = ANY({names}::text[])
+  AND watch.reached_at IS NULL AND watch.until > statement_timestamp()
 """,
     began_in=BEGAN_IN,
 )
-# The predicate of _ACTIVE_ENROLLMENTS for one customer and one name; in a function
-# (migrations/0001_version_1_0_0.sql), because it must see what was committed before the row was locked.
+# The predicate of _LISTENERS for one customer and one name; in a function (migrations/0071_events_reach_goals.py),
+# because it must see what was committed before the row was locked.
 _UNNOTICED = Template("{starts_nothing} AND NOT journeys_takes_notice(customer.id, {event_name})")
 
 
 def unnoticed(event_name: str) -> Fragment:
     """The condition on a row `customer`, already locked, that the bridge's event of this name leads to nothing.
 
-    It ends no enrollment, moves none, and starts no journey: it only has to be recorded.
+    It reaches no goal, ends no enrollment, moves none, and starts no journey: it only has to be recorded.
     """
     return _UNNOTICED.filled(starts_nothing=starts_nothing(event_name), event_name=event_name)
 
 
-def _active_enrollments(events: Sequence[NewEvent]) -> list[_ActiveEnrollment]:
-    """The active enrollments of the events' customers that may react to events of these names."""
+def _listeners(events: Sequence[NewEvent]) -> tuple[list[_Row], list[_Row]]:
+    """What the events' customers have that events of these names may concern: active enrollments, and watched goals."""
     customers, names = list({event.customer_id for event in events}), list({event.name for event in events})
-    rows = _ACTIVE_ENROLLMENTS.records(customers=customers, names=names)
+    rows = _LISTENERS.records(customers=customers, names=names)
+    return [row for row in rows if row["watch_id"] is None], [row for row in rows if row["watch_id"] is not None]
+
+
+def _reached(events: Sequence[NewEvent], watches: Sequence[_Row]) -> list[str]:
+    """Those of the watches whose goal one of the events reaches, as the journey defines it now; most events: none."""
+    if not watches:
+        return []
+    goals, known = goals_of({watch["journey_id"] for watch in watches}), nothing_known(timezone.now())
+    return [
+        watch["watch_id"]
+        for watch in watches
+        if (goal := goals.get(watch["journey_id"], {}).get(watch["goal"])) is not None
+        and any(
+            event.customer_id == watch["customer_id"]
+            and goal.matches(occurrence_of(event), from_bridge=event.source.is_bridge, known=known)
+            for event in events
+            if event.name == watch["awaits_event"]
+        )
+    ]
+
+
+def _active_enrollments(events: Sequence[NewEvent], rows: Sequence[_Row]) -> list[_ActiveEnrollment]:
+    """The rows as enrollments, with what those know that compare the events with it."""
+    names = {event.name for event in events}
     courses, now = courses_of({row[name] for row in rows for name in ("revision_id", "began_in")}), timezone.now()
     active = [
         _ActiveEnrollment(

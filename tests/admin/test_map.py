@@ -9,7 +9,9 @@ from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.admin.drawn import BRANCH, drawing_in, node_in, notes_of, rows_in, ways_of
 from tests.admin.staff import staff_with
+from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, walked
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 
@@ -72,6 +74,39 @@ def test_who_may_not_see_enrollments_sees_the_numbers_without_links(waiting: Jou
     drawing = drawing_in(page_of(staff_with("view_journey"), waiting), "map-drawing")
     assert notes_of(drawing, "day") == ["1 waiting"]
     assert not [node for node in drawing["nodes"] if node.get("href")]
+
+
+def test_it_tells_the_share_of_each_way_and_who_reached_the_goals_there(
+    staff: Client, server: ServerClient, acme: Workspace
+) -> None:
+    goal = {"key": "bought", "event": "ordered", "within": "P7D"}
+    journey = JourneyFactory.create(workspace=acme, steps=[BRANCH, DAY], goals=[goal])
+    people = [
+        CustomerFactory.create(workspace=acme, attributes={"plan": plan}) for plan in ("pro", "pro", "pro", "free")
+    ]
+    for one in people:
+        enter(server, journey, one)
+    let_workers_walk()
+    report(server, people[0])
+    page = page_of(staff, journey)
+    told = {
+        (edge["source"], edge["target"]): (edge["share"], edge["told"])
+        for edge in drawing_in(page, "map-drawing")["edges"]
+    }
+    assert told == {
+        ("@entry", "plan"): ("", []),
+        ("plan", "day"): ("75 %", ["bought 33 % (6.1 to 79 %)"]),
+        ("plan", "@completed"): ("25 %", []),
+        ("day", "@completed"): ("", []),
+    }
+    rows = rows_in(page, "map")
+    assert ["bought", "all who entered", "4", "1", "25 % (4.6 to 70 %)"] in rows
+    assert ["bought", "plan → day", "3", "1", "33 % (6.1 to 79 %)"] in rows
+    Journey.objects.filter(id=journey.id).update(hold_out={"share": 1 - 1e-9})
+    late = CustomerFactory.create(workspace=acme)
+    data(trigger(server, journey, {"customerId": late.id}))
+    let_workers_decide()
+    assert ["bought", "held out", "1", "0", "0 % (0 to 79 %)"] in rows_in(page_of(staff, journey), "map")
 
 
 def test_a_revision_that_cannot_be_drawn_says_why(staff: Client, acme: Workspace) -> None:

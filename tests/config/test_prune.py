@@ -89,6 +89,7 @@ def test_histories_and_jobs_go_before_events_and_interactions(acme: Workspace, r
     assert after(91) == {
         "step runs": 2,
         "webhook deliveries": 2,
+        "goals watched": 2,
         "jobs": 2,
         "triggers": 2,
         "retired webhook secrets": 2,
@@ -175,7 +176,7 @@ def test_each_setting_is_for_records_of_its_own(acme: Workspace, settings: Any) 
     settings.RETAIN_HISTORY_DAYS, settings.RETAIN_INTERACTIONS_DAYS = 10, 20
     settings.RETAIN_JOBS_DAYS, settings.RETAIN_EVENTS_DAYS = 30, 40
     gone = [set(after(days)) - {"retired webhook secrets", "idempotency records"} for days in (4, 6, 11, 21, 31, 41)]
-    history = {"step runs", "webhook deliveries", "exited enrollments"}
+    history = {"step runs", "webhook deliveries", "exited enrollments", "goals watched"}
     assert gone == [set(), {"parts of the feed"}, history, {"interactions"}, {"jobs", "triggers"}, {"events"}]
 
 
@@ -235,7 +236,7 @@ def test_what_is_queued_keeps_its_trigger_and_its_event(acme: Workspace) -> None
     announced = after(1000, "--dry-run")
     assert announced == after(1000)
     assert set(announced) == {
-        "interactions", "retired webhook secrets", "idempotency records", "parts of the feed",
+        "interactions", "retired webhook secrets", "idempotency records", "parts of the feed", "goals watched",
     }  # fmt: skip
     now = everything()
     for kind in ("EnrollmentJob", "Trigger", "Chunk", "Event"):
@@ -246,7 +247,7 @@ def test_what_ended_lately_stays_however_long_ago_it_began(acme: Workspace) -> N
     lately = timezone.now() + timedelta(days=60)
     over(acme, state="exited", ended_at=lately)
     EnrollmentJob.objects.update(decided_at=lately)
-    assert set(after(91)) == {"retired webhook secrets", "idempotency records", "parts of the feed"}
+    assert set(after(91)) == {"retired webhook secrets", "idempotency records", "parts of the feed", "goals watched"}
     assert {"step runs", "webhook deliveries", "exited enrollments", "jobs", "triggers"} <= set(after(151))
 
 

@@ -99,6 +99,8 @@ def test_nothing_that_is_stored_mentions_the_person_any_more(
                     "unmatchedCalls": 0,
                     "interactions": 1,
                     "inAppDeliveries": 0,
+                    "goals": 0,
+                    "holdOuts": 0,
                 },
             },
         },

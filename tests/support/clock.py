@@ -13,6 +13,7 @@ from django.utils import timezone
 
 _WAITS = {
     "journeys_enrollment": ("due_at", "was_due_at", "watches_until", "claimed_until", "step_began_at", "entered_at"),
+    "journeys_goalwatch": ("until",),
     "journeys_journey": ("held_at", "resumed_at", "next_release_at"),
     "journeys_webhookdelivery": ("due_at",),
     "journeys_webhookhost": ("failing_since", "open_until"),

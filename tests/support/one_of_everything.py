@@ -17,8 +17,10 @@ from journeys.models import (
     Count,
     CountDelta,
     CountKind,
+    Draw,
     Enrollment,
     EnrollmentJob,
+    GoalWatch,
     GuardedResults,
     InAppDelivery,
     Journey,
@@ -108,6 +110,11 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
         workspace=workspace, customer=customer, journey_id=journey.pk, revision_id=1, enrollment_id=new_object_id(),
         ordinal=0, step_id="offer", message_id="m-1", expires_at=now,
     )  # fmt: skip
+    GoalWatch.objects.create(
+        workspace=workspace, customer=customer, journey_id=journey.pk, revision_id=1, enrollment_id=new_object_id(),
+        goal="bought", event_name="paid", until=now,
+    )  # fmt: skip
+    Draw.objects.get_or_create(workspace=workspace, customer=customer, journey_id=journey.pk, held_out=False)
     return Enrollment.objects.create(
         workspace=workspace,
         journey=journey,

@@ -1,5 +1,6 @@
 """Drawings of journeys: graphs with words and numbers, as static/journeys/map/drawing.js draws them."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from django.forms.widgets import Script
 
 from engage.admin.parts.columns import shown
 from engage.errors import Refusal
+from journeys.counts.shares import in_words, percent
 from journeys.counts.stats import JourneyStats
 from journeys.design.warnings import DefinitionWarning
 from journeys.models import JourneyRevision
@@ -52,7 +54,11 @@ def counted(
     *,
     address: Callable[[str], str] | None,
 ) -> Drawing:
-    """The steps with what was counted; each leads to the address of those who stand there (None: nowhere)."""
+    """The steps with what was counted; each leads to the address of those who stand there (None: nowhere).
+
+    Where several ways lead from a step, each tells its share; those of a branch or a split also how many of those who
+    went there reached the goals.
+    """
     totals = {ENTRY: sum(number for (source, _), number in stats.edges.items() if source == ENTRY)}
     totals |= {COMPLETED: stats.completed, EXITED: stats.exited}
 
@@ -67,6 +73,19 @@ def counted(
         return [{"text": f"{number:,} {word}", "kind": kind} for number, word, kind in told if number]
 
     drawing = _drawing(graph, notes=notes, count=lambda edge: stats.edges.get(edge, 0))
+    left = Counter[str]()
+    for (source, _), number in stats.edges.items():
+        left[source] += number
+    ways = Counter(edge.source for edge in graph.edges)
+    for edge in drawing["edges"]:
+        source, number = edge["source"], edge["count"]
+        edge["share"] = percent(number / left[source]) if ways[source] > 1 and number else ""
+        edge["told"] = [
+            f"{goal.key} {said}"
+            for goal in stats.goals
+            for way in goal.by_path
+            if (way.source, way.target) == (source, edge["target"]) and (said := in_words(way.count, number))
+        ]
     if address:
         for node in drawing["nodes"]:
             if node["id"][0] != "@":

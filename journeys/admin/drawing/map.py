@@ -13,6 +13,7 @@ from engage.admin.parts.columns import may_view
 from engage.errors import Refusal
 from engage.json.instants import has_room
 from journeys.admin.drawing.drawings import TOLD, TOLD_IN_APP, Drawing, counted
+from journeys.counts.shares import in_words
 from journeys.counts.stats import JourneyStats, Span, journey_stats
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Enrollment, Journey, JourneyRevision
@@ -23,6 +24,8 @@ MOST_REVISIONS = 200
 _STEP_HEADERS = ["Step", "What it does", "Entered", "Waiting now", "Went on", "Failed", "Skipped", "Left"]
 _IN_APP_HEADERS = [state.capitalize() for state in TOLD_IN_APP]
 _WAY_HEADERS = ["From", "To", "When", "Customers"]
+_GOAL_HEADERS = ["Goal", "Who", "Customers", "Reached it", "Share, and 95 % interval"]
+_NAMES = {ENTRY: "Entered", COMPLETED: "Completed", EXITED: "Exited"}
 
 
 class _Choice(forms.Form):
@@ -62,6 +65,7 @@ class Map:
     figures: list[tuple[str, str]]
     steps: dict[str, Any]
     ways: dict[str, Any]
+    goals: dict[str, Any] | None
 
 
 def map_of(journey: Journey, *, request: HttpRequest) -> Map:
@@ -85,6 +89,7 @@ def map_of(journey: Journey, *, request: HttpRequest) -> Map:
         figures=_figures(stats),
         steps=_steps(graph, stats),
         ways={"headers": _WAY_HEADERS, "rows": _way_rows(graph, stats)},
+        goals={"headers": _GOAL_HEADERS, "rows": _goal_rows(stats)} if stats.goals else None,
     )
 
 
@@ -148,9 +153,21 @@ def _steps(graph: Graph | None, stats: JourneyStats) -> dict[str, Any]:
 
 def _way_rows(graph: Graph | None, stats: JourneyStats) -> list[list[Any]]:
     labels = {(edge.source, edge.target): edge.label for edge in graph.edges} if graph else {}
-    names = {ENTRY: "Entered", COMPLETED: "Completed", EXITED: "Exited"}
     others = sorted(stats.edges.keys() - labels.keys())
     return [
-        [names.get(way[0], way[0]), names.get(way[1], way[1]), labels.get(way, ""), f"{stats.edges.get(way, 0):,}"]
+        [_NAMES.get(way[0], way[0]), _NAMES.get(way[1], way[1]), labels.get(way, ""), f"{stats.edges.get(way, 0):,}"]
         for way in (*labels, *others)
     ]
+
+
+def _goal_rows(stats: JourneyStats) -> list[list[str]]:
+    """Of each goal: all who entered, those held out if any were, and those who went each way from a branch or split."""
+    rows: list[tuple[str, str, int, int]] = []
+    for goal in stats.goals:
+        rows.append((goal.key, "all who entered", stats.entries.get("enrolled", 0), goal.count))
+        if held_out := stats.entries.get("held_out", 0):
+            rows.append((goal.key, "held out", held_out, goal.held_out))
+        for way in goal.by_path:
+            of = stats.edges.get((way.source, way.target), 0)
+            rows.append((goal.key, f"{way.source} → {_NAMES.get(way.target, way.target)}", of, way.count))
+    return [[key, who, f"{of:,}", f"{number:,}", in_words(number, of)] for key, who, of, number in rows]

@@ -24,7 +24,7 @@ from journeys.steps.kinds import examples_of
 from journeys.steps.secrets import steps_as_stored
 
 MOST_MISTAKES = 100
-_ROOTS = {field: SPELLINGS[field] for field in (*READ_CUSTOMERS, "guards", "payload_schema")}
+_ROOTS = {field: SPELLINGS[field] for field in (*READ_CUSTOMERS, "guards", "payload_schema", "hold_out")}
 
 
 def editor_of(journey: Journey | None) -> dict[str, Any]:

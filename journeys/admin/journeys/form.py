@@ -24,6 +24,8 @@ _JOURNEY_FIELDS = (
     "entry_conditions",
     "guards",
     "payload_schema",
+    "goals",
+    "hold_out",
 )
 _REVISION_FIELDS = ("steps", "exit_on")
 # Stand in for values that were refused at their own field, so that the other fields are still checked.
@@ -77,6 +79,20 @@ class JourneyForm(ManagedForm):
         required=False,
         help_text='What the payload of a trigger must be, as JSON Schema: {"type": "object", "required": ["orderId"], '
         '"properties": {"orderId": {"type": "string"}}}. Templates may then read these names alone; empty: anything.',
+    )
+
+    goals = JsonField(
+        named="goals",
+        required=False,
+        help_text='What it is for, such as [{"key": "bought", "event": "order_paid", "within": "P7D"}]: counted once '
+        "for each enrollment, from its beginning until that time is over; empty: nothing.",
+    )
+
+    hold_out = JsonField(
+        named="holdOut",
+        required=False,
+        help_text='Which share of those who might enter is held out, to compare them: {"share": 0.1} is a tenth. Who '
+        "was once held out or let in stays so; empty: nobody.",
     )
 
     class Meta:

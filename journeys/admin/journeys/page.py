@@ -79,11 +79,12 @@ class JourneyAdmin(SendPages):
                     ("max_entries_per_customer", "allow_reenrollment"),
                     "concurrent_entrances",
                     "entry_conditions",
+                    "hold_out",
                     "payload_schema",
                 )
             },
         ),
-        ("Steps and exits", {"fields": ("steps", "exit_on", "guards")}),
+        ("Steps and exits", {"fields": ("steps", "exit_on", "guards", "goals")}),
         (None, {"fields": ("managed_by", SAVE_OVER)}),
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"), "archived_at")}),
     )

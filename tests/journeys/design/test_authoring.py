@@ -68,10 +68,13 @@ def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme:
         "event_from_bridge": True,
         "guards": None,
         "payload_schema": None,
+        "goals": None,
+        "hold_out": None,
         "managed_by": None,
         "held_by": "",
         "held_because": "",
         "per_minute": None,
+        "moves_to": None,
         "revision": 1,
     }
     assert revisions_of(saved.journey) == [(1, [])]

@@ -142,6 +142,7 @@ BAD: list[tuple[Any, str]] = [
     (journey(where={}), "journeys[0].where must be null where the trigger is api."),
     (journey(exitOn=[{"if": {}}]), "journeys[0].exitOn[0].if must hold all, any or not, or field and op."),
     (journey(guards={"entries": 5}), "journeys[0].guards.per is required."),
+    (journey(goals=[{"key": "a", "event": "b"}]), "journeys[0].goals[0].within is required."),
     (journey(active="yes"), "journeys[0].active must be a boolean, but a string came."),
     (journey(maxEntriesPerCustomer=0), "journeys[0].maxEntriesPerCustomer: Ensure this value is greater than or equal"),
     (

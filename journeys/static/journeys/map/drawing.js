@@ -1,7 +1,7 @@
 // Draws a journey's steps: boxes with words and numbers, and ways as wide as the customers on them.
 //
 // A drawing is {nodes: [{id, type, title, label, notes: [{text, kind}], warnings: [text], href, mark}],
-//               edges: [{source, target, label, count, lit, slot, room}]}.
+//               edges: [{source, target, label, count, share, told: [text], lit, slot, room}]}.
 // `mark` is "here", "ended", "taken", "unvisited" or absent; `count` is null where nothing is counted. Several edges
 // between the same two have different slots; an edge with room has so much place for a button below its words.
 import { Graph, layout } from "./dagre/dagre.esm.js";
@@ -44,7 +44,8 @@ function arranged(drawing) {
   const most = Math.max(1, ...edges.map((edge) => edge.count ?? 0));
   const ways = edges.map((edge) => {
     const lines = wrapped(edge.label, WAY.letters, WAY.lines);
-    if (edge.count) lines.unshift(edge.count.toLocaleString("en"));
+    if (edge.count) lines.unshift(countOf(edge));
+    lines.push(...(edge.told ?? []).flatMap((text) => wrapped(text, WAY.letters, WAY.lines)));
     const room = edge.room ?? 0;
     const size = { width: Math.max(room, ...lines.map((line) => line.length * WAY.letter)), height: lines.length * WAY.line + room };
     graph.setEdge(edge.source, edge.to ?? edge.target, { ...size, labelpos: "c" }, edge.slot);
@@ -129,8 +130,13 @@ function wayOf(edge, prefix) {
   return path;
 }
 
-function wordsOfWay({ source, target, label, count }) {
-  const counted = count === null || count === undefined ? "" : `: ${count.toLocaleString("en")}`;
+function countOf({ count, share }) {
+  return `${count.toLocaleString("en")}${share ? ` · ${share}` : ""}`;
+}
+
+function wordsOfWay(edge) {
+  const { source, target, label, count, told } = edge;
+  const counted = count === null || count === undefined ? "" : `: ${[countOf(edge), ...(told ?? [])].join("; ")}`;
   return `${source} → ${target}${label ? ` (${label})` : ""}${counted}`;
 }
 
