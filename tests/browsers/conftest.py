@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Playwright, expect, sync_playwright
 
 from engage.models import Workspace
 from tests.browsers.pages import Shop, opened_shop
@@ -19,6 +19,7 @@ from tests.support.processes import web
 
 PROGRAMS = {"chromium": "chromium", "firefox": "firefox-esr"}
 PATIENCE_MS = 60_000  # of a browser on a machine that is busy with other tests
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
