@@ -23,6 +23,7 @@ CALL: dict[str, Any] = {
     "headers": {"X-Token": "hush-1", "Content-Type": "application/json"},
     "body": {"z": 1, "a": "{{ vars.shop }}"},
 }
+GOALS = [{"key": "called", "event": "answered", "within": "P1D"}]
 FULL: dict[str, Any] = {
     **DESCRIPTION,
     "apiKeys": [
@@ -37,7 +38,9 @@ FULL: dict[str, Any] = {
          "auth": {"basic": {"user": "u", "password": "hush-3"}}},
         {"key": "chat", "url": "https://chat.example/hush-4", "secretUrl": True},
     ],
-    "journeys": [*DESCRIPTION["journeys"], {"key": "calls", "steps": [CALL]}],
+    "journeys": [
+        *DESCRIPTION["journeys"], {"key": "calls", "steps": [CALL], "goals": GOALS, "holdOut": {"share": 0.1}},
+    ],
     "subscriptions": [{"key": "crm", "url": "https://crm.example/", "types": ["job.decided"], "journeys": ["calls"]}],
     "messages": [{"key": "sale", "status": "active", "actions": [{"id": "x", "type": "close"}], "forms": []}],
 }  # fmt: skip
