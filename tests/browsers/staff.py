@@ -62,7 +62,7 @@ def _told(node: dict[str, Any]) -> str:
 def superuser_at(browser: Browser, address: str, **context: Any) -> Iterator[Staff]:
     """A superuser who has opened nothing yet, in a context with these options."""
     opened = browser.new_context(**context)
-    opened.set_default_timeout(20_000)
+    opened.set_default_timeout(60_000)
     opened.add_init_script(_TELL_VIOLATIONS)
     member = Staff(page=opened.new_page(), at=address)
     member.page.on("pageerror", lambda error: member.complaints.append(str(error)))

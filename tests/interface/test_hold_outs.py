@@ -214,6 +214,7 @@ class Drawing(RuleBasedStateMachine):
         assert (stats.goals[0].count, stats.goals[0].held_out) == (self.reached["enrolled"], self.reached["held_out"])
 
 
+@pytest.mark.slow
 def test_in_whatever_order_who_was_decided_stays_so(server: ServerClient, journey: Journey) -> None:
     machine: Any = lambda: Drawing(server, journey)  # noqa: E731 (typed as a class, and called as a function)
     run_state_machine_as_test(machine, settings=examples(30, stateful_step_count=15))

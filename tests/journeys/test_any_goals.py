@@ -174,6 +174,7 @@ class Goals(RuleBasedStateMachine):
         assert counted(self.journey) == counted_by_history(self.journey.id)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_whatever_happens_each_enrollment_is_counted_once_as_it_stood(
     server: ServerClient, sdk: SdkClient, acme: Any

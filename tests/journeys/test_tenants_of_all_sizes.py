@@ -139,6 +139,7 @@ def test_a_call_for_some(server: ServerClient, journey: Journey, names: list[str
     assert answer["customersEnrolled"] == NAMED - 10
 
 
+@pytest.mark.slow
 def test_a_call_for_some_of_a_segment(
     server: ServerClient, journey: Journey, segment: Segment, names: list[str]
 ) -> None:

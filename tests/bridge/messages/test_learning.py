@@ -55,6 +55,7 @@ _RECORDED = st.lists(
 _LEFT_OUT = {Reason.PROPERTY, Reason.FIELD, Reason.ATTRIBUTE}
 
 
+@pytest.mark.slow
 @given(recorded=_RECORDED)
 def test_whatever_was_recorded_the_definition_is_valid_and_learning_is_done(recorded: list[Recorded]) -> None:
     actions, forms = learned(actions=[], forms=[], recorded=recorded)

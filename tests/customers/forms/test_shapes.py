@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.customers.test_conditions_agreement import trees
+from tests.customers.any_conditions import trees
 from tests.support.node import run
 
 HERE = Path(__file__).parent

@@ -156,6 +156,7 @@ WHERE job.id = {job_id} AND job.ordinal >= chunk.start AND job.ordinal < chunk.s
 """)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_whatever_happens_what_is_scheduled_is_decided_once_or_taken_back() -> None:
     run_state_machine_as_test(Schedules, settings=examples(15, stateful_step_count=15))
