@@ -53,6 +53,7 @@ def test_entry_rules_exits_and_guards_are_written_in_forms(staff: Staff, acme: W
     page.get_by_label("Operation of If").select_option(label="is not there")
     page.get_by_label("When webhooks fail").select_option(label="Hold it, if too many do")
     page.get_by_label("Share", exact=True).fill("0.25")
+    page.keyboard.press("Tab")
     page.get_by_label("When customers enter").select_option(label="Hold it, if too many do")
     staff.finds_nothing_serious("#content-main")
     page.get_by_role("button", name="Save", exact=True).click()
