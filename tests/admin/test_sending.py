@@ -160,7 +160,7 @@ def test_a_send_may_be_for_a_time(staff: Client, ada: Customer, journey: Journey
         staff.post(address(journey), said)
     due = list(EnrollmentJob.objects.order_by("id").values_list("scheduled_for", flat=True))
     assert due == [at, at, at.replace(tzinfo=ZoneInfo("Europe/Berlin"))]
-    notes = list(AuditEntry.objects.filter(object_kind="trigger").order_by("id").values_list("note", flat=True))
+    notes = list(AuditEntry.objects.filter(object_kind="trigger").order_by("at").values_list("note", flat=True))
     assert [note.partition(", due ")[2] for note in notes] == [
         *[f"{at:%Y-%m-%d %H:%M} UTC."] * 2,
         f"{at:%Y-%m-%d %H:%M} by each customer's own clock.",

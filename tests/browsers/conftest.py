@@ -18,7 +18,7 @@ from tests.support.factories import AppFactory
 from tests.support.processes import web
 
 PROGRAMS = {"chromium": "chromium", "firefox": "firefox-esr"}
-PATIENCE_MS = 60_000  # of a browser on a machine that is busy with other tests
+PATIENCE_MS = 120_000  # of a browser on a machine that is busy with other tests
 expect.set_options(timeout=PATIENCE_MS)
 
 
