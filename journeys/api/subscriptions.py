@@ -21,8 +21,9 @@ from engage.http.paging import InvalidCursor, parse_cursor, written_cursor
 from engage.json.fields import Parsed, Whole
 from engage.scopes import Scope
 from journeys import wakeups
-from journeys.api.definition_bodies import DefinitionRecord, SubscriptionBody
-from journeys.api.definitions import EXAMPLE_SUBSCRIPTION, SUBSCRIPTION_ID, record_of
+from journeys.api.definitions.bodies import DefinitionRecord, SubscriptionBody
+from journeys.api.definitions.calls import record_of
+from journeys.api.definitions.subscriptions import EXAMPLE_SUBSCRIPTION, SUBSCRIPTION_ID
 from journeys.models import Push, Subscription
 from journeys.seeding import kinds
 from journeys.seeding.definitions import DefinitionInvalid, put_definition

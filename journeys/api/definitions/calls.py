@@ -1,0 +1,164 @@
+"""What the calls about all kinds of definitions have in common."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
+from typing import Any, cast
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
+
+from engage.calls.asked import Asked
+from engage.calls.call import Answered, delete, get, put
+from engage.calls.queries import DRY_RUN_MESSAGE
+from engage.errors import MissingParameter
+from journeys.api.definitions.bodies import (
+    DefinitionDeleted,
+    DefinitionRecord,
+    PutDefinitionRecord,
+)
+from journeys.seeding import kinds
+from journeys.seeding.definitions import (
+    Definition,
+    PreconditionFailed,
+    PreconditionRequired,
+    SecretsMissing,
+    delete_definition,
+    get_definition,
+    put_definition,
+)
+from journeys.steering.moving import Moving
+
+_ETAG = '"3f1c7a90b6e24d5f8a7b6c5d4e3f2a1b"'
+
+_IF_MATCH = OpenApiParameter(
+    "If-Match",
+    {"type": "string"},
+    location=OpenApiParameter.HEADER,
+    description="The ETag of what you have read. Needed to change or delete what is there, and for nothing else: "
+    "creating, a dry run, and a body that changes nothing need none. `*` stands for whatever is there.",
+)
+
+
+def _etag_of(*statuses: int) -> OpenApiParameter:
+    return OpenApiParameter(
+        "ETag",
+        {"type": "string"},
+        location=OpenApiParameter.HEADER,
+        description="Of the whole definition, for If-Match. A dry run's answer has none.",
+        response=[*statuses],
+    )
+
+
+def record_of(id_: str, item: Mapping[str, Any]) -> Answered[DefinitionRecord]:
+    record = DefinitionRecord(id=id_, key=item["key"], definition=item, warnings=[])
+    return Answered(data=record, headers={"ETag": _ETAG})
+
+
+def put_examples(
+    id_: str,
+    item: Mapping[str, Any],
+    *,
+    changed: Sequence[str],
+    inside: int | None,
+    moving: Moving | None = None,
+) -> dict[str, Any]:
+    data = PutDefinitionRecord(
+        id=id_, key=item["key"], outcome="changed", changed=changed, inside=inside, definition=item, warnings=[]
+    )
+    made = replace(data, outcome="created", changed=[*item], inside=None)
+    moved = replace(data, moving=moving)
+    return {
+        **({"Those inside are moved": Answered(data=moved, says=_CHANGED, headers={"ETag": _ETAG})} if moving else {}),
+        "Changed": Answered(data=data, says=_CHANGED, headers={"ETag": _ETAG}),
+        "Created": Answered(data=made, says=_CREATED, status=HTTPStatus.CREATED, headers={"ETag": _ETAG}),
+        "A dry run": Answered(data=replace(data, dry_run=True), says=DRY_RUN_MESSAGE),
+    }
+
+
+UNKNOWN_SECRET = SecretsMissing("headers.X-Token needs its value: *** keeps what is stored.")
+_CREATED, _CHANGED, _UNCHANGED = "Created.", "Changed.", "Nothing to change."
+_EMPTY = "The body must be the whole definition, and must not be empty."
+REFUSED = [MissingParameter(_EMPTY)]
+UNSEEN = [PreconditionFailed(), PreconditionRequired()]
+_common: dict[str, Any] = {"policy": "definitions", "tag": "Definitions"}
+put_call = partial(
+    put,
+    **_common,
+    answer={HTTPStatus.OK: "What was there is now as the body says.", HTTPStatus.CREATED: "It was created."},
+    parameters=[_IF_MATCH, _etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
+)
+get_call = partial(
+    get, **_common, says="Definition found.", answer="The definition.", parameters=[_etag_of(HTTPStatus.OK)]
+)
+delete_call = partial(
+    delete,
+    **_common,
+    says="Deleted.",
+    answer="It was deleted.",
+    parameters=[_IF_MATCH],
+    examples={"Deleted": DefinitionDeleted()},
+)
+
+
+def read(kind: kinds.Kind, asked: Asked[None, None], named: str) -> Answered[DefinitionRecord]:
+    found = get_definition(kind, workspace_id=asked.workspace_id, named=named)
+    return Answered(data=DefinitionRecord(**_told(found)), headers={"ETag": found.etag})
+
+
+def write(
+    kind: kinds.Kind, asked: Asked[Any, Any], named: str, *, confirmed: bool = False, moved_by: str | None = None
+) -> Answered[PutDefinitionRecord]:
+    """The body is read as it was sent: its mistakes are told with those of the definition, all at once."""
+    dry_run = asked.query.dry_run
+    sent = cast("dict[str, Any]", asked.request.data)
+    if not sent:  # whatever was lost on the way must not empty a definition
+        raise MissingParameter(_EMPTY)
+    done = put_definition(
+        kind,
+        workspace_id=asked.workspace_id,
+        named=named,
+        written={name: value for name, value in sent.items() if value is not None},
+        if_match=asked.request.headers.get("If-Match"),
+        confirmed=confirmed,
+        dry_run=dry_run,
+        now=timezone.now(),
+        moved_by=moved_by,
+    )
+    told = _told(done.definition)
+    if dry_run and done.outcome == "created":
+        told["id"] = None
+    record = PutDefinitionRecord(
+        **told,
+        outcome=done.outcome,
+        changed=done.changed,
+        inside=done.inside,
+        moving=done.moving,
+        dry_run=dry_run,
+    )
+    if dry_run:
+        return Answered(data=record)
+    says, status = {
+        "created": (_CREATED, HTTPStatus.CREATED),
+        "changed": (_CHANGED, HTTPStatus.OK),
+        "unchanged": (_UNCHANGED, HTTPStatus.OK),
+    }[done.outcome]
+    return Answered(data=record, says=says, status=status, headers={"ETag": done.definition.etag})
+
+
+def take_away(kind: kinds.Kind, asked: Asked[None, None], named: str) -> DefinitionDeleted:
+    delete_definition(
+        kind,
+        workspace_id=asked.workspace_id,
+        named=named,
+        if_match=asked.request.headers.get("If-Match"),
+        actor=asked.actor,
+        now=timezone.now(),
+    )
+    return DefinitionDeleted()
+
+
+def _told(found: Definition) -> dict[str, Any]:
+    key = str(found.item["key"])
+    return {"id": found.row.id, "key": key, "definition": found.item, "warnings": found.warnings}

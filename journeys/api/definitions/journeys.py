@@ -1,0 +1,106 @@
+"""Journeys, as the item of a seed file."""
+
+from typing import Any
+
+from engage.calls.asked import Asked
+from engage.calls.call import Answered
+from engage.errors import FailureDetail
+from engage.scopes import Scope
+from journeys.api.definitions.bodies import (
+    DefinitionDeleted,
+    DefinitionRecord,
+    JourneyBody,
+    JourneyQuery,
+    PutDefinitionRecord,
+)
+from journeys.api.definitions.calls import (
+    REFUSED,
+    UNKNOWN_SECRET,
+    UNSEEN,
+    delete_call,
+    get_call,
+    put_call,
+    put_examples,
+    read,
+    record_of,
+    take_away,
+    write,
+)
+from journeys.api.path_ids import JOURNEY_ID
+from journeys.seeding import kinds
+from journeys.seeding.definitions import DefinitionInvalid
+from journeys.steering.moving import GONE, UNDER_WAY, Moving
+
+_MISTAKE = "steps[0].for must be a duration such as P1D or PT2H, but 'soon' came."
+_INVALID = DefinitionInvalid(_MISTAKE, details=[FailureDetail(field="steps", place="steps[0].for", message=_MISTAKE)])
+_WAIT = {"id": "wait", "type": "delay", "for": "P1D"}
+_JOURNEY: dict[str, Any] = {
+    "key": "welcome",
+    "name": "Welcome",
+    "trigger": "api",
+    "maxEntriesPerCustomer": None,
+    "allowReenrollment": False,
+    "concurrentEntrances": False,
+    "entryConditions": None,
+    "steps": [_WAIT],
+    "exitOn": [],
+    "guards": [],
+    "payloadSchema": None,
+    "goals": [{"key": "bought", "event": "order_paid", "within": "P7D"}],
+    "holdOut": {"share": 0.1},
+    "managedBy": "git:acme/journeys",
+}
+
+_of_journeys: dict[str, Any] = {
+    "path": "journeys/{workspaceId}/{journeyId}",
+    "scope": Scope.DEFINITIONS,
+    "ids": [JOURNEY_ID],
+}
+
+
+@put_call(
+    **_of_journeys,
+    requests={"A wait": {"name": "Welcome", "steps": [_WAIT]}},
+    examples=put_examples(
+        JOURNEY_ID.example,
+        _JOURNEY,
+        changed=["steps"],
+        inside=310,
+        moving=Moving(revision=8, moves=302, stays={UNDER_WAY: 6, GONE: 2}),
+    ),
+    refuses=[*REFUSED, _INVALID, UNKNOWN_SECRET, *UNSEEN],
+)
+def put_journey(asked: Asked[JourneyBody, JourneyQuery], journey_id: str) -> Answered[PutDefinitionRecord]:
+    """Create or replace a journey
+
+    The body is the journey's item of a seed file, whole: what is left out gets its default. All mistakes are told at
+    once, each with its place, before If-Match is looked at. Other steps or exit rules are a new revision, with which
+    customers enter from then on. Whether the journey is closed, held or aborted is no part of it, and stays.
+
+    Those inside go on with the revision they entered with. With `moveInside=true` they go on in this one, if their step
+    is still there with the same type: a wait keeps its time and its event, and kept answers stay. They are moved within
+    seconds after the call, many one after the other; `moving` says how many, and how many stay where they are and why.
+    Asked again, it moves whoever can be moved by then; a body that changes nothing is enough for that.
+
+    A header `***` of a step keeps the secret that is stored for the step with the same id.
+    """
+    moved_by = asked.actor if asked.query.move_inside else None
+    return write(kinds.JOURNEYS, asked, journey_id, moved_by=moved_by)
+
+
+@get_call(**_of_journeys, examples={"Found": record_of(JOURNEY_ID.example, _JOURNEY)})
+def get_journey(asked: Asked[None, None], journey_id: str) -> Answered[DefinitionRecord]:
+    """Read a journey
+
+    Returns the journey with its current steps and exit rules, as a PUT takes them.
+    """
+    return read(kinds.JOURNEYS, asked, journey_id)
+
+
+@delete_call(**_of_journeys, refuses=UNSEEN)
+def delete_journey(asked: Asked[None, None], journey_id: str) -> DefinitionDeleted:
+    """Archive a journey
+
+    Closes the journey and hides it. Those inside go on, and what happened stays. Staff can restore it.
+    """
+    return take_away(kinds.JOURNEYS, asked, journey_id)
