@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from engage.database.sql import Statement
-from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments, give_to
+from journeys.enrollments.transfers import give_to
+from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.jobs.merged import move_jobs
 
 EXITED_BY_MERGE = "Merged into a customer who is in this journey already."

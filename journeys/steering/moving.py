@@ -25,7 +25,7 @@ from engage.database.sql import Rows, Statement
 from engage.database.statement_limit import longer_statements
 from engage.json.keywords import Keywords, known
 from journeys.enrollments.locks import all_ended, lock_customers_of
-from journeys.enrollments.transitions import Standing, move
+from journeys.enrollments.transfers import Standing, move
 from journeys.models import Journey, JourneyRevision, SteeringAct
 from journeys.steering.acts import record_act
 from journeys.steps.send import SendStep
