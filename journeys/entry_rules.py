@@ -66,6 +66,9 @@ class Decision(NamedTuple):
         return self.verdict is Verdict.ENROLLED
 
 
+_ENROLLED = Decision(Verdict.ENROLLED, "The customer met the entry rules.")
+
+
 def decide(
     *,
     rules: EntryRules,
@@ -85,12 +88,13 @@ def decide(
         return Decision(Verdict.JOURNEY_INACTIVE, "The journey was switched off before the job was decided.")
     if entrance_held_by is not None:
         return Decision(Verdict.DUPLICATE_ENTRANCE, f"The entrance is that of an earlier job: {entrance_held_by}.")
-    return (
-        _refused_by_number(rules, history)
-        or _refused_by_conditions(conditions_hold=conditions_hold)
-        or _held_out(held_out=held_out)
-        or _enroll(rules, history)
-    )
+    if refused := _refused_by_number(rules, history):
+        return refused
+    if not conditions_hold:
+        return Decision(Verdict.CONDITIONS_NOT_MET, "The customer did not meet the journey's entry conditions.")
+    if held_out:
+        return Decision(Verdict.HELD_OUT, "The customer met the entry rules, and is held out of the journey.")
+    return _enroll(rules, history)
 
 
 def _refused_by_number(rules: EntryRules, history: History) -> Decision | None:
@@ -114,18 +118,6 @@ def _refused_by_number(rules: EntryRules, history: History) -> Decision | None:
     return None
 
 
-def _refused_by_conditions(*, conditions_hold: bool) -> Decision | None:
-    if conditions_hold:
-        return None
-    return Decision(Verdict.CONDITIONS_NOT_MET, "The customer did not meet the journey's entry conditions.")
-
-
-def _held_out(*, held_out: bool) -> Decision | None:
-    if not held_out:
-        return None
-    return Decision(Verdict.HELD_OUT, "The customer met the entry rules, and is held out of the journey.")
-
-
 def _enroll(rules: EntryRules, history: History) -> Decision:
     if history.active:  # rule 1; by rule 2 it is refused otherwise
         return Decision(
@@ -133,4 +125,4 @@ def _enroll(rules: EntryRules, history: History) -> Decision:
             f"Entry {history.completed + 1} of {rules.max_entries}; the active enrollment was exited for it.",
             exits_active=True,
         )
-    return Decision(Verdict.ENROLLED, "The customer met the entry rules.")
+    return _ENROLLED

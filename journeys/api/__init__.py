@@ -9,7 +9,7 @@
 5. `enrollments`: their history, and ending one early; `customer_journeys`: what queued a customer.
 6. `deliveries`: what was sent to a customer. `entrances`: exiting one.
 7. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
-8. `definitions`: journeys, segments, connections, variables and subscriptions are made, read, changed and deleted;
+8. definitions/: journeys, segments, connections, variables and subscriptions are made, read, changed and deleted;
    `subscriptions` has what these have of their own.
 9. `lists`: journeys, segments and enrollments, page by page.
 10. `statistics`: their steps as a graph, and counts of what they do; `times`: from when until when these are.

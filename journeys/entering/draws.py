@@ -44,26 +44,24 @@ class Draws:
     """
 
     def __init__(self, jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney]) -> None:
-        asked = {(job.customer_id, job.journey_id) for job in jobs if journeys[job.journey_id].hold_out is not None}
+        holding_out = {journey.id for journey in journeys.values() if journey.hold_out is not None}
+        asked = {(job.customer_id, job.journey_id) for job in jobs if job.journey_id in holding_out}
         rows = _KNOWN.rows(asked=sorted(asked)) if asked else []
         self._known: dict[tuple[str, str], bool] = {
             (customer, journey): held_out for customer, journey, held_out in rows if held_out is not None
         }
         self.fresh: list[Draw] = []
 
-    def hold_out(self, job: WaitingJob, journey: EnteredJourney) -> bool:
-        """Whether the job's customer is held out of the journey, should they be let in otherwise."""
-        if journey.hold_out is None:
-            return False
-        drawn = self._known.get((job.customer_id, journey.id))
-        if drawn is None:
-            return is_drawn(journey.hold_out, journey_id=journey.id, customer_id=job.customer_id)
-        return drawn
+    def hold_out(self, job: WaitingJob, share: float) -> bool:
+        """Whether the job's customer is among the share that its journey holds out, should they be let in otherwise."""
+        drawn = self._known.get((job.customer_id, job.journey_id))
+        return is_drawn(share, journey_id=job.journey_id, customer_id=job.customer_id) if drawn is None else drawn
 
-    def note(self, job: WaitingJob, journey: EnteredJourney, decision: Decision) -> None:
-        if journey.hold_out is None or decision.verdict not in (Verdict.ENROLLED, Verdict.HELD_OUT):
+    def note(self, job: WaitingJob, decision: Decision) -> None:
+        """Of a job of a journey that holds out a share."""
+        if decision.verdict not in (Verdict.ENROLLED, Verdict.HELD_OUT):
             return
-        key = job.customer_id, journey.id
+        key = job.customer_id, job.journey_id
         if key not in self._known:
             self._known[key] = decision.verdict is Verdict.HELD_OUT
             self.fresh.append(Draw(job.workspace_id, *key, self._known[key]))

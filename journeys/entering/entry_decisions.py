@@ -123,10 +123,11 @@ def _decide_all(
             conditions_hold=job.id not in failing,
             entrance_held_by=entrances.held_by_another(job),
             expired=job.expired,
-            held_out=draws.hold_out(job, journey),
+            held_out=journey.hold_out is not None and draws.hold_out(job, journey.hold_out),
         )
         entrances.note(job, decision)
-        draws.note(job, journey, decision)
+        if journey.hold_out is not None:
+            draws.note(job, decision)
         decided.decisions.append((job, decision))
         if decision.exits_active:
             _exit(past, decided)
@@ -149,8 +150,9 @@ class _Entrances:
     def held_by_another(self, job: WaitingJob) -> str | None:
         key = key_of(job)
         holder = self._holders.get(key) if key else None
-        is_this_one = holder is not None and job.holds and holder.id == job.id  # ids of supposed jobs are no rows'
-        return None if holder is None or is_this_one else holder.name
+        if holder is None or (job.holds and holder.id == job.id):  # ids of supposed jobs are no rows'
+            return None
+        return holder.name
 
     def note(self, job: WaitingJob, decision: Decision) -> None:
         key = key_of(job)

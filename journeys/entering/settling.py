@@ -170,7 +170,11 @@ def _enrollment(entry: Entry) -> NewEnrollment:
 
 def _watches(outcome: DecidedJobs) -> list[NewWatch]:
     """Of those who entered, and of those who were held out: these have no enrollment, and belong to no revision."""
-    watched = [(entry.job, entry.journey, entry.journey.revision_id, entry.id) for entry in outcome.entries]
+    watched = [
+        (entry.job, entry.journey, entry.journey.revision_id, entry.id)
+        for entry in outcome.entries
+        if entry.journey.goals
+    ]
     held_out = [(job, journey, NO_REVISION, None) for job, journey in outcome.held_out]
     return [
         NewWatch(
