@@ -7,6 +7,8 @@ docs/sql.md has what such statements have to heed.
 """
 
 from collections.abc import Callable
+from functools import cache
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from django.db import connection
@@ -30,7 +32,11 @@ class Statement(Template):
 
     def fetch(self, kind: Callable[..., _Kind], /, **values: Any) -> list[_Kind]:
         """Each row as `kind(**row)`, by the names of the statement's columns."""
-        return [kind(**record) for record in self.records(**values)]
+        query = self.filled(**values)
+        with connection.cursor() as cursor:
+            cursor.execute(query.sql, query.params)
+            make = _maker(kind, tuple(column.name for column in cursor.description))
+            return [make(row) for row in cursor.fetchall()]
 
     def records(self, /, **values: Any) -> list[dict[str, Any]]:
         """Each row as its columns' values by name."""
@@ -50,3 +56,13 @@ class Statement(Template):
     def column(self, /, **values: Any) -> list[Any]:
         """The first column of each row."""
         return [row[0] for row in self.rows(**values)]
+
+
+@cache
+def _maker(kind: Callable[..., _Kind], names: tuple[str, ...]) -> Callable[[tuple[Any, ...]], _Kind]:
+    """What makes one of a row; a named tuple without a dictionary between, which costs ten times as much."""
+    fields: tuple[str, ...] = getattr(kind, "_fields", ())
+    if len(fields) > 1 and sorted(fields) == sorted(names):
+        in_order = itemgetter(*map(names.index, fields))
+        return lambda row: kind(*in_order(row))
+    return lambda row: kind(**dict(zip(names, row, strict=True)))

@@ -87,10 +87,10 @@ class MetricCounters:
 
     def observe_waits(self, *name: str, seconds: Sequence[float]) -> None:
         """The same for many observations at once, in the buckets of waits."""
-        buckets = Counter(str(bisect_left(WAIT_BUCKETS, one)) for one in seconds)
+        buckets = Counter(bisect_left(WAIT_BUCKETS, one) for one in seconds)
         with self._lock:
             for bucket, number in buckets.items():
-                self._sums[*name, bucket] += number
+                self._sums[*name, str(bucket)] += number
             self._sums[*name, SUM] += int(sum(seconds) * MICROSECONDS)
         self._background_send.ask(_SEND)
 

@@ -61,6 +61,9 @@ def test_rows_come_back_as_what_they_stand_for() -> None:
     assert statement.records(more=0, pairs=pairs[:1]) == [{"name": "b", "number": 1}]
     assert statement.rows(more=0, pairs=pairs[:1]) == [("b", 1)]
     assert statement.column(more=0, pairs=pairs[1:]) == ["a", "%s {more}"]
+    assert Statement("SELECT 1 AS number, 'a' AS name").fetch(Pair) == [Pair("a", 1)], "by name, in whatever order"
+    with pytest.raises(TypeError, match="number"):
+        Statement("SELECT 'a' AS name").fetch(Pair)
 
 
 @pytest.mark.django_db
