@@ -35,13 +35,14 @@ IS_TOLD = """
 """
 
 
-def telling(relation: str, **columns: str) -> str:
+def telling(relation: str, *, of: str | None = None, **columns: str) -> str:
     """SQL that tells of each row of the relation, which has a `type`, a `workspace_id` and a `journey_id`.
 
-    `columns` are those of FeedBatch, with what each event has in them. What began comes before what ended.
+    `columns` are those of FeedBatch, with what each event has in them. What began comes before what ended. `of` is the
+    relation whose rows the first one is made of: where nothing is told, it is read once, and nothing is made of it.
     """
     values = ", ".join(f"array_agg({value})" for value in columns.values())
-    told = IS_TOLD.format(workspace_id="workspace_id", relation=relation)
+    told = IS_TOLD.format(workspace_id="workspace_id", relation=of or relation)
     return f"""
     INSERT INTO engage_feedbatch (workspace_id, type, journey_id, size, {", ".join(columns)})
     SELECT workspace_id, type, journey_id, count(*), {values} FROM {relation} WHERE {told}

@@ -42,10 +42,11 @@ _TELL_OF = {"customer_ids": "customer_id", "enrollment_ids": "id"}
 _TELL_ENTERED = telling(
     "(SELECT 'enrollment.started' AS type, * FROM entered "
     "UNION ALL SELECT 'enrollment.' || state, * FROM entered WHERE state <> 'active') AS told",
+    of="entered",
     **_TELL_OF,
 )
 _TELL_ENDED = telling(
-    "(SELECT 'enrollment.' || state AS type, * FROM ended WHERE state <> 'active') AS told", **_TELL_OF
+    "(SELECT 'enrollment.' || state AS type, * FROM ended WHERE state <> 'active') AS told", of="ended", **_TELL_OF
 )
 
 _ENTER = Statement(

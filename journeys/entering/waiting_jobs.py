@@ -136,7 +136,7 @@ SELECT job.id, job.trigger_id, trigger.request_id, trigger.traceparent, job.work
        event.verified AS event_verified, coalesce(event.chain, 0) AS chain,
        coalesce(event.serial, trigger.serial) AS serial,
        chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {chunk_size}) AS crowd,
-       greatest(job.queued_ms, extract(epoch FROM job.scheduled_for) * 1000) AS due_ms,
+       greatest(job.queued_ms, date_part('epoch', job.scheduled_for) * 1000) AS due_ms,
        coalesce(trigger.expires_at <= clock_timestamp(), false) AS expired,
        job.entrance, job.holds_entrance, CASE WHEN job.entrance IS NOT NULL THEN {name} END AS name
 FROM {jobs_of_chunks}
@@ -156,7 +156,7 @@ _SUPPOSED = Template(
 SELECT named.id, '' AS trigger_id, '' AS request_id, NULL::text AS traceparent, {workspace_id}::text AS workspace_id,
        named.journey_id, named.customer_id, named.payload, NULL::text AS event_id, named.event_name,
        NULL::text AS event_message, named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
-       NULL::bigint AS due_ms, {expired}::boolean AS expired,
+       NULL::float8 AS due_ms, {expired}::boolean AS expired,
        named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name
 FROM {named}
 """
@@ -186,7 +186,7 @@ _READ_JOBS = Statement(
 SELECT job.id, job.trigger_id, job.request_id, job.traceparent, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
-       coalesce(extract(epoch FROM clock_timestamp())::float8 - job.due_ms::float8 / 1000, 0) AS waited,
+       coalesce(date_part('epoch', clock_timestamp()) - job.due_ms / 1000, 0) AS waited,
        job.expired, job.entrance, job.holds_entrance AS holds, job.name,
        CASE WHEN journey.concurrent_entrances THEN job.entrance END AS entrance_apart
 FROM ({jobs}) AS job

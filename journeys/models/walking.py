@@ -74,7 +74,7 @@ class Enrollment(models.Model):
     )
     # For which of the customer's entrances it counts, where the journey had them count apart when it began.
     entrance = models.CharField(max_length=128, null=True, editable=False)  # noqa: DJ001 (absent is not "")
-    # By which it went on in a later revision, in their order (transitions.py, `move`); unset: none.
+    # By which it went on in a later revision, in their order (transfers.py, `move`); unset: none.
     moves = models.JSONField(null=True, editable=False)
     entered_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
