@@ -25,7 +25,10 @@ class Waiting:
 
 @dataclass(frozen=True, kw_only=True)
 class LaneBacklog:
-    """The jobs of a lane, counted over at most COUNTED_AT_MOST chunks. A chunk is late once its turn has come."""
+    """The jobs of a lane, counted over at most COUNTED_AT_MOST chunks. A chunk is late once its turn has come.
+
+    In place of a lane, `scheduled` has those that have come due and that no scheduler has put into one yet.
+    """
 
     lane: str
     jobs: Waiting
@@ -85,6 +88,11 @@ SELECT lane,
         ) AS counted),
        extract(epoch FROM now() - (SELECT min(turn_at) FROM first WHERE first.lane = wanted.lane))
 FROM unnest({lanes}::text[]) AS wanted(lane)
+UNION ALL
+SELECT 'scheduled', coalesce(sum(stop - start), 0), extract(epoch FROM now() - min(due_at)) FROM (
+    SELECT start, stop, due_at FROM journeys_chunk
+    WHERE lane = 'scheduled' AND due_at <= now() ORDER BY due_at LIMIT {most}
+) AS overdue
 """,
     in_index_order=IN_INDEX_ORDER,
 )

@@ -81,6 +81,8 @@ def test_until_it_is_due_a_job_is_queued_and_no_worker_decides_it(
     assert (call["queued"], call["scheduledFor"], call["expiresAt"]) == (1, when, body["expiresAt"])
     assert all(lane.jobs.number == 0 for lane in backlog().lanes)
     time_passes(days=2)
+    [(overdue, seconds)] = [(one.jobs.number, one.jobs.seconds_late) for one in backlog().lanes if one.jobs.number]
+    assert (overdue, 86_300 < seconds < 86_500) == (1, True), "due a day ago, and put into no lane"
     sweep()
     let_workers_decide()
     assert (results(), Chunk.objects.count()) == (["enrolled"], 0)
