@@ -4,9 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from config import ROOT
+from tests.support.cases import each
 
 APPS = ("bridge", "config", "customers", "engage", "journeys")
 WITHOUT = {"migrations", "management", "commands"}
@@ -20,7 +19,7 @@ def rooms() -> Iterator[Path]:
                 yield room
 
 
-@pytest.mark.parametrize("room", [*rooms()], ids=str)
+@each("room", [*rooms()])
 def test_an_overview_names_all_that_is_in_its_folder(room: Path) -> None:
     folder = ROOT / room
     told = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""

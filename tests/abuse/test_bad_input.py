@@ -7,11 +7,11 @@ from django.db import connection
 from tests.abuse import callers, fields, framing, meaning
 from tests.abuse.calls import Case, good_calls
 from tests.abuse.service import Service
+from tests.support.cases import each
 from tests.support.clients import Answer
 
 CORPUS: list[Case] = [*framing.ALL, *fields.ALL, *callers.ALL, *meaning.ALL]
 GOOD = {call.operation: call for call in good_calls({})}
-every_call = pytest.mark.parametrize("operation", GOOD)
 
 
 def _fingerprint() -> set[tuple[str, int, str]]:
@@ -59,7 +59,7 @@ def _who_writes(service: Service, operation: str) -> list[str]:
 
 
 @pytest.mark.slow
-@every_call
+@pytest.mark.parametrize("operation", GOOD)
 def test_nothing_bad_passes_or_breaks_anything(service: Service, operation: str) -> None:
     before = _fingerprint()
     wrong = [found for case in CORPUS for found in _wrong_answers(service, operation, case)]
@@ -67,7 +67,7 @@ def test_nothing_bad_passes_or_breaks_anything(service: Service, operation: str)
     assert _fingerprint() == before, _who_writes(service, operation)
 
 
-@every_call
+@each("operation", GOOD)
 def test_the_same_call_unspoiled_succeeds(service: Service, operation: str) -> None:
     """Else the corpus would be refused for another reason than its own."""
     assert service.answer(service.calls[operation]).succeeded

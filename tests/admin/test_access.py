@@ -15,6 +15,7 @@ from engage.credentials import digest, is_well_formed
 from engage.models import ApiKey, App, AuditEntry, Workspace
 from tests.admin.keys import APPS, KEYS, make_key, secret_on, works
 from tests.admin.records import ALL_SCOPES, NO_CHECKS, cells
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.clock import later
 from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory
@@ -81,8 +82,8 @@ def test_the_page_of_a_key_does_not_show_its_digest(staff: Client, acme: Workspa
     assert "digest" not in page
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "why"),
+@each(
+    "field, value, why",
     [
         ("rate_limit", "often", "Write a rate as 100/m, 5/s or 1000/h."),
         ("rate_limit", "1000000000000/s", "Its first number must be from 1 to 999999999, without leading zeros."),
@@ -196,7 +197,7 @@ def test_an_app_is_made_with_origins_one_per_line(staff: Client, acme: Workspace
     assert f'<code class="engage-copy">{app.id}</code>' in page
 
 
-@pytest.mark.parametrize(
+@each(
     "origin",
     [
         "shop.example", "https://shop.example/path", "https://a@b.example", "*", "https://*.shop.example",

@@ -4,7 +4,6 @@ import json
 from html import unescape
 from typing import Any
 
-import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from tests.admin.drawn import drawing_in, node_in, ways_of
 from tests.admin.journey_form import ADD, STEPS, make, said
 from tests.admin.staff import staff_with
 from tests.bridge.in_app.deliveries import offer
+from tests.support.cases import each
 from tests.support.factories import JourneyFactory
 
 NEW = "/admin/journeys/journey/draft/"
@@ -125,6 +125,6 @@ def test_the_form_knows_where_to_ask_and_examples_of_steps(staff: Client, acme: 
     assert "journey-editor" not in looking.content.decode()
 
 
-@pytest.mark.parametrize("steps", ["[" * 300, "9" * 5000, '["\\ud800"]', "{}", "null", '[{"id": "a", "id": "b"}]'])
+@each("steps", ["[" * 300, "9" * 5000, '["\\ud800"]', "{}", "null", '[{"id": "a", "id": "b"}]'])
 def test_whatever_is_typed_is_answered(staff: Client, steps: str) -> None:
     assert "mistakes" in drafted(staff, steps=steps)

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from engage.admin.parts.records import ReadOnlyAdmin
 from tests.admin.staff import staff_with
+from tests.support.cases import each
 
 
 def with_a_way_back(answer: Any, status: int) -> str:
@@ -27,7 +28,7 @@ def with_a_way_back(answer: Any, status: int) -> str:
 NOWHERE = ["/admin/nowhere/", "/admin/journeys/nothing/", "/admin/journeys/enrollment/x/webhooks/1/send-again"]
 
 
-@pytest.mark.parametrize("path", NOWHERE)
+@each("path", NOWHERE)
 def test_a_wrong_address_in_the_admin_is_a_page_with_a_way_back(staff: Client, path: str) -> None:
     assert "There is nothing at this address." in with_a_way_back(staff.get(path), 404)
 
@@ -37,7 +38,7 @@ def test_a_forbidden_page_says_so_and_has_a_way_back(db: None) -> None:
     assert "Your account may not do this." in with_a_way_back(answer, 403)
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/admin/journeys/enrollmentjob/?trigger__id__exact=%00",
@@ -51,9 +52,7 @@ def test_a_value_that_no_column_holds_is_a_page_with_a_way_back(staff: Client, p
     assert "such as a NUL character." in with_a_way_back(staff.get(path), 400)
 
 
-@pytest.mark.parametrize(
-    "path", ["/admin/journeys/enrollmentjob/?customer__email=x", "/admin/engage/workspace/?_to_field=digest"]
-)
+@each("path", ["/admin/journeys/enrollmentjob/?customer__email=x", "/admin/engage/workspace/?_to_field=digest"])
 def test_asking_for_what_a_page_does_not_offer_gets_a_page_with_a_way_back(staff: Client, path: str) -> None:
     assert "something that this page does not offer" in with_a_way_back(staff.get(path), 400)
 
@@ -64,9 +63,7 @@ def test_a_host_that_is_not_allowed_gets_no_page_of_the_admin(staff: Client, set
     assert (answer.status_code, answer["Content-Type"]) == (400, "application/json")
 
 
-@pytest.mark.parametrize(
-    "path", ["/admin/journeys/enrollment/a_00b/change/", "/admin/auth/user/99999999999999999999/change/"]
-)
+@each("path", ["/admin/journeys/enrollment/a_00b/change/", "/admin/auth/user/99999999999999999999/change/"])
 def test_a_record_s_address_with_such_a_value_is_that_of_none(staff: Client, path: str) -> None:
     assert staff.get(path)["Location"] == "/admin/"  # as the admin answers for what there is not
 
@@ -94,7 +91,7 @@ def test_a_page_that_fails_names_its_request_as_the_log_does(patient: Client, mo
     assert "nobody-may-read" not in page
 
 
-@pytest.mark.parametrize("path", ["/admin/", "/admin/journeys/enrollment/", "/admin/login/?next=/admin/"])
+@each("path", ["/admin/", "/admin/journeys/enrollment/", "/admin/login/?next=/admin/"])
 def test_staff_are_told_that_the_database_is_away(patient: Client, path: str) -> None:
     def fail(*_: object) -> None:
         raise OperationalError("gone")
@@ -105,7 +102,7 @@ def test_staff_are_told_that_the_database_is_away(patient: Client, path: str) ->
     assert "The database does not answer at the moment." in answer.content.decode()
 
 
-@pytest.mark.parametrize("path", ["/admin/login/", "/admin/engage/workspace/add/", "/admin/logout/"])
+@each("path", ["/admin/login/", "/admin/engage/workspace/add/", "/admin/logout/"])
 def test_who_sends_a_page_that_is_out_of_date_is_told_to_load_it_again(db: None, path: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("root"))
@@ -116,8 +113,8 @@ def test_who_sends_a_page_that_is_out_of_date_is_told_to_load_it_again(db: None,
     assert "<code>call-1</code>" in page
 
 
-@pytest.mark.parametrize(
-    ("came_from", "again"),
+@each(
+    "came_from, again",
     [
         ("http://testserver/admin/a/?b=1&c=2", "http://testserver/admin/a/?b=1&amp;c=2"),
         ("http://evil.example/admin/", "/admin/logout/"),

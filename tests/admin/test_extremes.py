@@ -16,6 +16,7 @@ from engage.models import Workspace
 from journeys.models import Journey, WebhookDelivery
 from tests.admin.failures import failed_webhooks
 from tests.admin.records import MODELS, list_of
+from tests.support.cases import each
 from tests.support.factories import JourneyFactory
 
 NUMBERS = ("9" * 5000, "-1", "1e999", str(2**63), "²", "\0")
@@ -72,7 +73,7 @@ def test_no_text_that_is_searched_for_is_a_failure(staff: Client, acme: Workspac
         assert answer.status_code < 500, number[:30]
 
 
-@pytest.mark.parametrize("chosen", ["9" * 5000, str(2**63), "-1", "²", "1e999", ""])
+@each("chosen", ["9" * 5000, str(2**63), "-1", "²", "1e999", ""])
 def test_what_cannot_be_read_as_chosen_sends_nothing_again(staff: Client, acme: Workspace, chosen: str) -> None:
     (failed,) = failed_webhooks(acme)
     answer = staff.post(f"{list_of(WebhookDelivery)}send-again/", {"chosen": [failed.pk, chosen]})

@@ -18,6 +18,7 @@ from tests.admin.staff import member, staff_with
 from tests.bridge.identity.tokens import SECRET, token
 from tests.support.audit import written
 from tests.support.bridge_calls import ACTION, call
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 from tests.support.factories import AppFactory
 
@@ -72,8 +73,8 @@ def test_a_public_key_verifies_tokens_of_its_algorithm(staff: Client, app: App) 
     assert takes(app, key=private, alg="EdDSA")
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
+@each(
+    "fields, told",
     [
         ({"secret": "short"}, "The secret must be a secret of at least 32 bytes."),
         ({"alg": "ES256", "secret": SECRET}, "The key must be the public key of a P-256 key, in PEM."),

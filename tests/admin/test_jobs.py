@@ -8,6 +8,7 @@ from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.admin.staff import staff_with
 from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import PRO, CustomerFactory, JourneyFactory
 
@@ -35,7 +36,7 @@ def test_what_failed_is_shown_with_the_values(staff: Client, refused: Enrollment
     assert TOLD in page
 
 
-@pytest.mark.parametrize(("permissions", "shown"), [(["view_customer"], True), ([], False)])
+@each("permissions, shown", [(["view_customer"], True), ([], False)])
 def test_the_values_are_shown_to_those_who_may_view_customers(
     refused: EnrollmentJob, permissions: list[str], shown: bool
 ) -> None:

@@ -13,6 +13,7 @@ from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision
 from tests.admin.journey_form import ADD, CONDITION, EXITS, PRICEY, STEPS, make, said
 from tests.admin.staff import staff_with
+from tests.support.cases import each
 from tests.support.factories import JourneyFactory
 
 
@@ -173,7 +174,7 @@ def test_all_that_is_wrong_is_said_at_once(staff: Client, acme: Workspace) -> No
     assert all(len(messages) == 1 for messages in errors.values())
 
 
-@pytest.mark.parametrize("missing", ["workspace", "name", "key"])
+@each("missing", ["workspace", "name", "key"])
 def test_what_else_is_missing_hides_no_refusal(staff: Client, acme: Workspace, missing: str) -> None:
     whole = said(workspace=acme.id, key="welcome", trigger_type="event")
     errors = staff.post(ADD, {**whole, missing: ""}).context["adminform"].form.errors
@@ -212,7 +213,7 @@ def test_what_is_wrong_stands_at_the_top_too(staff: Client, acme: Workspace) -> 
     assert "engage-refused" not in staff.get(ADD).content.decode()
 
 
-@pytest.mark.parametrize("key", ["taken", "No Key"])
+@each("key", ["taken", "No Key"])
 def test_a_key_that_is_taken_or_malformed_is_refused(staff: Client, acme: Workspace, key: str) -> None:
     journey = JourneyFactory.create(workspace=acme, key="taken", name="Old")
     answer = staff.post(ADD, said(workspace=acme.id, key=key))

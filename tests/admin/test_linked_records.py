@@ -16,6 +16,7 @@ from engage.models import App, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import ALL_SCOPES, MODELS, NO_CHECKS, cells, list_of, named
 from tests.admin.staff import needed_to_add, staff_with
+from tests.support.cases import each
 from tests.support.one_of_everything import populate
 
 NAMED: dict[type[Model], str] = {
@@ -140,7 +141,7 @@ def offered(client: Client, model: type[Model], field: str) -> tuple[dict[str, s
 FILTERS: list[tuple[type[Model], str]] = [(Trigger, "journey"), (SegmentMembership, "segment"), (Interaction, "app")]
 
 
-@pytest.mark.parametrize(("model", "field"), FILTERS)
+@each("model, field", FILTERS)
 def test_choices_of_one_name_are_told_apart_by_their_workspaces(
     acme: Workspace, rival: Workspace, model: type[Model], field: str
 ) -> None:
@@ -163,7 +164,7 @@ def test_a_choice_of_workspaces_names_them_alone(staff: Client, acme: Workspace)
     assert offered(staff, Trigger, "workspace")[0] == {acme.pk: "Acme"}
 
 
-@pytest.mark.parametrize("model", ["segment", "app", "apikey", "journey", "webhooksecret"])
+@each("model", ["segment", "app", "apikey", "journey", "webhooksecret"])
 def test_who_may_not_view_workspaces_adds_nothing_to_one(acme: Workspace, model: str) -> None:
     (kind,) = [one for one in MODELS if one._meta.model_name == model]
     client, add = staff_with(*{*needed_to_add(model)} - {"view_workspace"}, f"view_{model}"), list_of(kind) + "add/"

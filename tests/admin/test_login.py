@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 from engage.admin.login.idle_sessions import REFRESHED_SECONDS
 from engage.admin.login.passwords import LONGEST_WAIT
 from tests.admin.logins import BUSY, LOGIN, tried, while_somebody_logs_in
+from tests.support.cases import each
 
 NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)
 
@@ -150,7 +151,7 @@ def test_a_process_checks_one_password_at_a_time_and_keeps_nobody_waiting(settin
     assert tried(Client(), "ada", "countess", address="203.0.113.9") == ""
 
 
-@pytest.mark.parametrize(("password", "is_taken"), [("k7#mQ2x!pLw", False), ("k7#mQ2x!pLwz", True)])
+@each("password, is_taken", [("k7#mQ2x!pLw", False), ("k7#mQ2x!pLwz", True)])
 def test_a_new_password_has_at_least_12_characters(staff: Client, password: str, is_taken: bool) -> None:
     fields = {"username": "bob", "usable_password": "true", "password1": password, "password2": password}
     page = staff.post("/admin/auth/user/add/", fields, follow=True).content.decode()

@@ -11,6 +11,7 @@ from engage.models import Workspace
 from journeys.design.keeping import duplicate_journey
 from tests.admin.forms import form_of
 from tests.support.calls import data
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, SegmentFactory
 
@@ -18,7 +19,7 @@ GIT = "git:shop/definitions"
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("factory", [JourneyFactory, SegmentFactory])
+@each("factory", [JourneyFactory, SegmentFactory])
 def test_staff_are_asked_before_they_save_over_it(staff: Client, acme: Workspace, factory: Any) -> None:
     managed, free = (factory.create(workspace=acme, managed_by=by) for by in (GIT, None))
     for record, asked in ((free, False), (managed, True)):

@@ -20,6 +20,7 @@ from engage.models import ApiKey, AuditEntry, Membership, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger
 from tests.admin.records import MODELS, cells, list_of
 from tests.admin.staff import member, staff_with
+from tests.support.cases import each
 from tests.support.clients import Answer
 from tests.support.examples import examples
 from tests.support.factories import WorkspaceFactory
@@ -137,8 +138,8 @@ NOTHING = dict.fromkeys(("add a journey", "add a key", "add a segment"), False)
 WRITES = {"add a journey": True, "add a key": False, "add a segment": True}
 
 
-@pytest.mark.parametrize(
-    ("role", "may"),
+@each(
+    "role, may",
     [("viewer", NOTHING), ("support", NOTHING), ("author", WRITES), ("admin", dict.fromkeys(WRITES, True))],
 )
 def test_a_member_may_do_what_the_role_allows(acme: Workspace, role: str, may: dict[str, bool]) -> None:
@@ -230,7 +231,7 @@ def test_roles_give_rights_that_exist() -> None:
     assert rights_of_role("viewer") < rights_of_role("author") < rights_of_role("admin")
 
 
-@pytest.mark.parametrize("end", ["membership", "workspace"])
+@each("end", ["membership", "workspace"])
 def test_whose_last_membership_is_gone_sees_nothing_whatever_permissions_the_account_has(
     end: str, acme: Workspace, rival: Workspace
 ) -> None:

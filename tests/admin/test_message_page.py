@@ -24,6 +24,7 @@ from tests.admin.records import section
 from tests.admin.staff import staff_with
 from tests.bridge.messages import sale
 from tests.support.bridge_calls import ACTION, CAPTURE, call
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, MessageFactory
 
@@ -40,7 +41,7 @@ def do(client: SdkClient, path: str, fields: dict[str, Any], **person: str) -> N
     assert call(client, path, {"messageId": sale.KEY, **fields, **person}).status_code == 200
 
 
-@pytest.mark.parametrize("policy", ["open", "report", "enforce"])
+@each("policy", ["open", "report", "enforce"])
 def test_uses_are_told_by_button_and_form_whatever_is_checked(
     staff: Client, acme: Workspace, message: Message, policy: str
 ) -> None:

@@ -4,7 +4,6 @@ import json
 from html import unescape
 from typing import Any
 
-import pytest
 from django.test import Client
 
 from bridge.models import Message
@@ -17,6 +16,7 @@ from tests.admin.staff import staff_with
 from tests.bridge.messages import sale
 from tests.support.audit import told as audited
 from tests.support.bridge_calls import ACTION, call
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 from tests.support.factories import AppFactory, MessageFactory
 
@@ -44,8 +44,8 @@ def test_a_message_is_made_and_changed_as_by_the_api(staff: Client, acme: Worksp
     assert [what for _, _, what in audited()] == ["Created.", "Changed Status.", "Changed Forms and Revision."]
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
+@each(
+    "fields, told",
     [
         ({"actions": [{"id": "a", "type": "jump"}]}, "actions[0].type is 'jump', which is none of "),
         (

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from django.db import connection
 from django.test import Client
 
@@ -12,6 +11,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob
 from tests.admin.records import cells, list_of
 from tests.admin.staff import member, staff_with
+from tests.support.cases import each
 from tests.support.factories import CustomerFactory, crowd
 from tests.support.one_of_everything import populate
 from tests.support.plans import note_statistics
@@ -30,8 +30,8 @@ def finds_parts() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-@pytest.mark.parametrize(
-    ("attributes", "name"),
+@each(
+    "attributes, name",
     [
         ({"name": " Ada Lovelace "}, "Ada Lovelace"),
         ({"firstName": "Ada", "lastName": "Lovelace"}, "Ada Lovelace"),

@@ -29,6 +29,7 @@ from engage.audit import refusals
 from engage.models import AuditEntry, Membership, Workspace
 from tests.admin import openid_urls  # before a provider is set
 from tests.support.audit import told
+from tests.support.cases import each
 
 BEGIN, CALLBACK, LISTS = "/admin/openid/", "/admin/openid/callback/", "/admin/journeys/journey/"
 pytestmark = [
@@ -162,7 +163,7 @@ def test_a_session_ends_whatever_is_done_in_it_and_the_next_has_the_groups_of_th
         assert (log_in(browser, "mary").status_code, roles("mary")) == (403, {})
 
 
-@pytest.mark.parametrize("groups", [[], ["unknown"], ["gone"]])
+@each("groups", [[], ["unknown"], ["gone"]])
 def test_nobody_gets_in_without_a_role(issuer: str, groups: list[str]) -> None:
     browser = Client()
     refused = log_in(browser, known(issuer, "eve", *groups))
@@ -254,7 +255,7 @@ def test_a_session_gets_another_key_and_a_link_from_elsewhere_ends_none(issuer: 
     assert browser.get(LISTS).status_code == 200
 
 
-@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "\\\\evil"])
+@each("elsewhere", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "\\\\evil"])
 def test_nobody_is_led_elsewhere(issuer: str, elsewhere: str) -> None:
     assert log_in(Client(), known(issuer, "ada", "ops"), next=elsewhere).headers["Location"] == "/admin/"
 
@@ -361,7 +362,7 @@ def test_a_token_is_believed_if_it_is_signed_for_us_and_holds(issuer: str, setti
         Provider().verify_token(good, nonce="n")
 
 
-@pytest.mark.parametrize("algorithm", ["none", "HS256"])
+@each("algorithm", ["none", "HS256"])
 def test_a_token_that_anybody_could_make_is_not_believed(issuer: str, algorithm: str) -> None:
     good = token(issuer)
     key = requests.get(f"{issuer}/jwks").json()["keys"][0]

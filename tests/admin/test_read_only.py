@@ -12,6 +12,7 @@ from engage.models import ApiKey, App, AuditEntry, Workspace
 from journeys.models import Journey, Trigger
 from tests.admin.records import MODELS, READ_ONLY, list_of, named
 from tests.admin.staff import staff_with
+from tests.support.cases import each
 from tests.support.one_of_everything import populate
 from tests.support.tables import taken_back
 
@@ -80,7 +81,7 @@ def test_what_others_hang_on_is_never_deleted_by_hand(
             assert model._default_manager.filter(pk=record.pk).exists()
 
 
-@pytest.mark.parametrize(("model", "name"), [(Customer, "external_id"), (Segment, "name")])
+@each("model, name", [(Customer, "external_id"), (Segment, "name")])
 def test_who_may_not_view_a_record_neither_reads_nor_deletes_it(acme: Workspace, model: type[Model], name: str) -> None:
     populate(acme, rows=1)
     model._default_manager.update(**{name: "hush"})

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils.html import strip_tags
@@ -11,14 +10,15 @@ from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from tests.admin.records import ALL_SCOPES, NO_CHECKS, list_of
 from tests.support.audit import told
+from tests.support.cases import each
 from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 
-KINDS = pytest.mark.parametrize(
-    ("factory", "field", "rest"),
+KINDS = each(
+    "factory, field, rest",
     [
-        pytest.param(SegmentFactory, "key", {"name": "VIP", "conditions": ""}, id="segment"),
-        pytest.param(AppFactory, "name", {"enabled": "on", "allowed_origins": "", **NO_CHECKS}, id="app"),
-        pytest.param(ApiKeyFactory, "name", {"rate_limit": "5/s", **ALL_SCOPES}, id="key"),
+        (SegmentFactory, "key", {"name": "VIP", "conditions": ""}),
+        (AppFactory, "name", {"enabled": "on", "allowed_origins": "", **NO_CHECKS}),
+        (ApiKeyFactory, "name", {"rate_limit": "5/s", **ALL_SCOPES}),
     ],
 )
 

@@ -80,8 +80,8 @@ def test_who_may_give_no_scope_makes_no_key(acme: Workspace) -> None:
     assert f"{KEYS}add/" not in client.get(KEYS).content.decode()
 
 
-@pytest.mark.parametrize(
-    ("wider", "saved"),
+@each(
+    "wider, saved",
     [
         ({"scopes": ["trigger", "customers:erase"]}, False),
         ({"scopes": ["all"]}, False),
@@ -111,7 +111,7 @@ def test_who_has_all_rights_of_a_key_but_may_not_add_one_is_refused(acme: Worksp
     assert not ApiKey.objects.exists()
 
 
-@pytest.mark.parametrize(
+@each(
     "content_field", [{"steps": [CALL]}, {"exit_on": EXITS}, {"entry_conditions": CONDITION}, {"event_where": PRICEY}]
 )
 def test_what_reads_customers_is_written_by_those_alone_who_may_view_customers(

@@ -14,6 +14,7 @@ from engage.admin.parts.columns import page_url
 from engage.database.sql import Statement
 from engage.models import Workspace
 from tests.admin.staff import member, staff_with
+from tests.support.cases import each
 from tests.support.factories import PRO, CustomerFactory, SegmentFactory, crowd
 
 ADD = "/admin/customers/segment/add/"
@@ -45,8 +46,8 @@ def test_a_segment_without_conditions_has_none(staff: Client, acme: Workspace) -
     assert segment.conditions is None
 
 
-@pytest.mark.parametrize(
-    ("conditions", "why"),
+@each(
+    "conditions, why",
     [
         ({"all": [PRO, {"field": "customer.plan", "op": "is"}]}, "conditions.all[1].op"),
         ({"field": "api.payload.x", "op": "eq", "value": 1}, "conditions.field"),

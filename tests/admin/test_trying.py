@@ -15,6 +15,7 @@ from tests.admin.drawn import drawing_in, lit, marks, notes_of, rows_in
 from tests.admin.staff import member, staff_with
 from tests.support.audit import told, written
 from tests.support.calls import let_workers_decide
+from tests.support.cases import each
 from tests.support.factories import PRO, CustomerFactory, JourneyFactory
 
 CALL = {
@@ -71,8 +72,8 @@ def test_who_would_not_enter_sees_why_and_what_if(staff: Client, journey: Journe
     assert "customer.plan has no value, wanted &quot;pro&quot;" in page
 
 
-@pytest.mark.parametrize(
-    ("fields", "why"),
+@each(
+    "fields, why",
     [
         ({"customer": "nobody"}, "The journey&#x27;s workspace has no such customer."),
         ({"customer": ""}, "This field is required."),

@@ -12,6 +12,7 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from tests.support.bridge_calls import ACTION, CAPTURE, call
 from tests.support.calls import refused
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 from tests.support.factories import CustomerFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
@@ -32,7 +33,7 @@ def without_a_table(table: str, sdk: SdkClient) -> None:
     refused(answer, status=503, error="Service unavailable")
 
 
-@pytest.mark.parametrize("table", ["customers_event", "bridge_interaction"])
+@each("table", ["customers_event", "bridge_interaction"])
 def test_a_failure_half_way_takes_everything_back(sdk: SdkClient, acme: Workspace, table: str) -> None:
     ada = CustomerFactory.create(workspace=acme, user_id="u-secret", attributes={"plan": "free"})
     without_a_table(table, sdk)

@@ -10,6 +10,7 @@ from journeys.counts.stats import Span, journey_stats
 from journeys.models import EnrollmentJob
 from tests.support.bridge_calls import ACTION, CAPTURE, call
 from tests.support.calls import refused
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 from tests.support.factories import JourneyFactory
 
@@ -32,8 +33,8 @@ BOTH = {**CAPTURED, "submitAction": {"type": "both", "eventName": "seen"}}
 
 
 @pytest.mark.usefixtures("ada")
-@pytest.mark.parametrize(
-    ("path", "fields", "queries"),
+@each(
+    "path, fields, queries",
     [
         (ACTION, UPDATE, WRITE_ATTRIBUTES),
         (CAPTURE, CAPTURED, WRITE_ATTRIBUTES),
@@ -48,7 +49,7 @@ def test_a_call_for_a_known_customer(
 
 
 @pytest.mark.usefixtures("ada")
-@pytest.mark.parametrize("fields", [CLOSE, {"actionType": "link"}, TRACK])
+@each("fields", [CLOSE, {"actionType": "link"}, TRACK])
 def test_a_call_that_is_only_recorded_costs_two_queries(
     sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries, fields: dict[str, Any]
 ) -> None:
@@ -100,9 +101,9 @@ def test_a_malformed_body_costs_no_more_than_finding_the_app(
         assert call(sdk, ACTION, {"messageId": 7}).status_code == 400
 
 
-@pytest.mark.parametrize("user_id", ["u-1", "u-2"])
-@pytest.mark.parametrize(
-    ("path", "fields"),
+@each("user_id", ["u-1", "u-2"])
+@each(
+    "path, fields",
     [
         (CAPTURE, {"formData": {"$set": 1}}),
         (CAPTURE, {"formData": {"a": "x" * 17_000}}),

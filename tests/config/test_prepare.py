@@ -21,6 +21,7 @@ from journeys.entering.walk_through import walk_through
 from journeys.models import Connection, Journey
 from journeys.steps.definition import STEP_TYPES
 from tests.support.audit import told
+from tests.support.cases import each
 
 pytestmark = pytest.mark.django_db
 
@@ -139,7 +140,7 @@ def test_the_tour_shows_every_type_of_step_and_calls_the_receiver(monkeypatch: p
     assert alan.rehearsal.ending == "The tour is for the plans pro and team."
 
 
-@pytest.mark.parametrize("change", ["revoked_at", "expires_at"])
+@each("change", ["revoked_at", "expires_at"])
 def test_a_key_that_is_over_is_noted_no_longer(change: str) -> None:
     first = prepared()["workspace"]["apiKeys"]["server"]
     ApiKey.objects.update(**{change: timezone.now()})

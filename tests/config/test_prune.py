@@ -37,6 +37,7 @@ from journeys.models import (
 from journeys.operations.retention import JOBS, STEP_RUNS, TRIGGERS
 from tests.journeys.walking.stories import walked
 from tests.support.calls import data, job_of, let_workers_decide, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 from tests.support.one_of_everything import one_of_everything
@@ -143,7 +144,7 @@ def test_an_exited_enrollment_goes_altogether(acme: Workspace) -> None:
     assert not Enrollment.objects.exists()
 
 
-@pytest.mark.parametrize("status", ["decided", "failed", "cancelled"])
+@each("status", ["decided", "failed", "cancelled"])
 def test_a_job_goes_however_it_ended(acme: Workspace, status: str) -> None:
     over(acme)
     EnrollmentJob.objects.update(status=status, result="enrolled" if status == "decided" else status)

@@ -10,6 +10,7 @@ from customers.audience.segments import ErrorResolvingSegments
 from customers.audience.selection import Audience, pages_of_audience, select_audience
 from customers.models import Customer, Segment
 from engage.models import Workspace
+from tests.support.cases import each
 from tests.support.factories import PRO, CustomerFactory, SegmentFactory, crowd
 from tests.support.plans import note_statistics, rows_gone_through
 
@@ -143,7 +144,7 @@ def test_conditions_that_cannot_be_understood_name_the_place(acme: Workspace, pe
     assert refusal.value.message.endswith("conditions.all[1].any must be an array, but an object came.")
 
 
-@pytest.mark.parametrize("count", [1, 300])
+@each("count", [1, 300])
 def test_an_audience_of_any_size_is_one_query(
     acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries, count: int
 ) -> None:
@@ -174,8 +175,8 @@ MANY = 2000
 MOST_ROWS = 20 * MANY  # who compares each with each goes through four million
 
 
-@pytest.mark.parametrize("excluded", [0, 500])
-@pytest.mark.parametrize(("by_name", "by_segment"), [(False, True), (True, True), (True, False)])
+@each("excluded", [0, 500])
+@each("by_name, by_segment", [(False, True), (True, True), (True, False)])
 def test_nobody_is_compared_with_everybody_whatever_the_statistics_say(
     acme: Workspace, by_name: bool, by_segment: bool, excluded: int
 ) -> None:

@@ -26,6 +26,7 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from tests.customers.any_conditions import FIELDS, OPS, trees
 from tests.customers.awkward_values import NAMES, TEXTS, VALUES
+from tests.support.cases import each
 from tests.support.examples import examples
 
 COLUMNS = Columns(
@@ -160,7 +161,7 @@ def test_each_field_leads_to_the_same_value(population: list[Facts], subtests: p
                 assert chosen_by_sql(condition) == chosen_by_python(condition, population), condition
 
 
-@pytest.mark.parametrize(("name", "column"), IDENTIFIER_COLUMNS.items())
+@each("name, column", IDENTIFIER_COLUMNS.items())
 def test_an_identifier_s_name_never_means_an_attribute(population: list[Facts], name: str, column: str) -> None:
     known = {facts.customer.id for facts in population if getattr(facts.customer, column) is not None}
     condition = parse_condition({"field": f"customer.{name}", "op": "exists"}, roots=list(Root))

@@ -24,6 +24,7 @@ from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.examples import examples
 from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
@@ -86,8 +87,8 @@ def test_a_row_is_a_customer_and_the_header_says_what_cells_are(acme: Workspace,
     assert not [*tmp_path.glob("*.errors.csv")]
 
 
-@pytest.mark.parametrize(
-    ("header", "renamed", "told"),
+@each(
+    "header, renamed, told",
     [
         ("plan,score:number", {}, "A column must be one of customerId, external_id"),
         ("email,E-Mail", {"E-Mail": "email"}, "Two columns are 'email'."),

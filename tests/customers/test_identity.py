@@ -102,8 +102,8 @@ def meant_by(workspace: Workspace, known_by: Identifiers) -> Customer | None:
     return next(iter(Customer.objects.raw(query.sql, query.params)), None)
 
 
-@pytest.mark.parametrize(
-    ("sent", "found"),
+@each(
+    "sent, found",
     [
         ({"user_id": "u-1"}, "user_id"),
         ({"external_id": "x-1"}, "external_id"),

@@ -54,9 +54,7 @@ def test_what_is_too_long_for_an_identifier_costs_nothing() -> None:
     assert one_spelling(f"{APART * 50_000}") == APART * 50_000
 
 
-@pytest.mark.parametrize(
-    ("name", "sent"), [("external_id", APART), ("email", UNICODE), ("userId", f"u-{APART}"), ("phone", f"desk {APART}")]
-)
+@each("name, sent", [("external_id", APART), ("email", UNICODE), ("userId", f"u-{APART}"), ("phone", f"desk {APART}")])
 def test_calls_about_customers_and_the_bridge_know_them_by_either_spelling(
     acme: Workspace, server: ServerClient, sdk: SdkClient, rene: Customer, name: str, sent: str
 ) -> None:
@@ -70,7 +68,7 @@ def test_calls_about_customers_and_the_bridge_know_them_by_either_spelling(
     assert Customer.objects.count() == 1
 
 
-@pytest.mark.parametrize("field", [{"external_id": APART}, {"email": UNICODE}])
+@each("field", [{"external_id": APART}, {"email": UNICODE}])
 def test_a_trigger_names_them_by_either_spelling(
     server: ServerClient, rene: Customer, journey: Journey, field: dict[str, str]
 ) -> None:
@@ -83,7 +81,7 @@ def test_a_trigger_names_them_by_either_spelling(
     assert EnrollmentJob.objects.count() == 2
 
 
-@pytest.mark.parametrize("field", [{"external_id": APART}, {"email": UNICODE}, {"external_ids": [APART]}])
+@each("field", [{"external_id": APART}, {"email": UNICODE}, {"external_ids": [APART]}])
 def test_so_does_a_dry_run(server: ServerClient, rene: Customer, journey: Journey, field: dict[str, Any]) -> None:
     path = f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger?dryRun=true"
     tried = data(server.post(path, field), status=200)
@@ -110,7 +108,7 @@ def test_segments_and_seed_files_know_them_by_either_spelling(
     assert Customer.objects.count() == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "email",
     ["kelvin\u212a@example.com", "ad\u00e1@example.com", "ada@m\u00fcn\u200bchen.example", "ada@\u2028.example"],
 )

@@ -27,7 +27,7 @@ def test_a_key_with_one_character_changed_is_not_well_formed() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("character", ["é", "\udcff"])
+@each("character", ["é", "\udcff"])
 def test_a_right_checksum_of_odd_characters_is_a_key_that_nobody_has(
     server: ServerClient, acme: Workspace, character: str
 ) -> None:

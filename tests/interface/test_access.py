@@ -10,6 +10,7 @@ from customers.models import Customer
 from engage.calls.call import Call
 from engage.models import Workspace
 from tests.support.calls import customers_path, refused
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import ApiKeyFactory
 from tests.support.tables import taken_back
@@ -34,7 +35,7 @@ def test_a_call_needs_a_valid_key(acme: Workspace, server: ServerClient, subtest
     assert not Customer.objects.exists()
 
 
-@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+@each("scheme", ["Bearer", "bearer", "BEARER"])
 def test_the_scheme_may_be_written_in_any_case(acme: Workspace, server: ServerClient, scheme: str) -> None:
     sent = server.headers["Authorization"].replace("Bearer", scheme)
     answer = server.put(customers_path(acme), {"external_id": "ada"}, headers={"Authorization": sent})
@@ -52,9 +53,7 @@ def test_every_answer_tells_the_limit_also_a_refusal(acme: Workspace, subtests: 
             assert answer["RateLimit-Policy"] == f'"{call.policy}";q={limit};w={seconds}'
 
 
-@pytest.mark.parametrize(
-    ("limits", "allowed"), [({"rate_limit": "1/h"}, 10), ({"rate_limit": "9/h", "customers_rate_limit": "2/h"}, 2)]
-)
+@each("limits, allowed", [({"rate_limit": "1/h"}, 10), ({"rate_limit": "9/h", "customers_rate_limit": "2/h"}, 2)])
 def test_calls_about_customers_have_limits_of_their_own(acme: Workspace, limits: dict[str, str], allowed: int) -> None:
     server = ServerClient(ApiKeyFactory.create(workspace=acme, **limits))
     written = [server.put(customers_path(acme), {"external_id": f"ada-{number}"}) for number in range(allowed + 1)]
@@ -67,8 +66,8 @@ def test_calls_about_customers_have_limits_of_their_own(acme: Workspace, limits:
     assert Customer.objects.count() == allowed
 
 
-@pytest.mark.parametrize(
-    ("method", "below"),
+@each(
+    "method, below",
     [("POST", []), ("DELETE", []), ("PUT", ["batch"]), ("PATCH", [NOBODY]), ("PUT", ["segments", NOBODY, "members"])],
 )
 def test_a_method_that_a_path_does_not_have_is_refused(

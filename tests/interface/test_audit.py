@@ -22,6 +22,7 @@ from engage.models import AuditEntry, IdentityKey, Workspace
 from journeys.models import SteeringAct
 from tests.support.audit import told, written
 from tests.support.calls import customers_path, data
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
 from tests.support.simultaneous import elsewhere
@@ -181,7 +182,7 @@ def test_entries_are_read_page_by_page_and_those_of_others_by_nobody(
     assert [one["object"]["name"] for one in audit(server, after=after)["entries"]] == ["later"]
 
 
-@pytest.mark.parametrize("after", ["", "-1", "x", "1" * 19, "²"])
+@each("after", ["", "-1", "x", "1" * 19, "²"])
 def test_a_position_that_is_none_is_refused(server: ServerClient, acme: Workspace, after: str) -> None:
     answer = server.get(f"/api/v1/audit/{acme.id}", query_params={"after": after})
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")

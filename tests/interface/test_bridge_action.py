@@ -12,20 +12,21 @@ from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.support.bridge_calls import click, refused_without_a_trace
 from tests.support.calls import refused
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 from tests.support.factories import CustomerFactory, JourneyFactory
 
 pytestmark = pytest.mark.ada(user_id="u-1", email="ada@example.com", attributes={"plan": "free"})
 
 TRACKED = {"actionType": "track_event", "actionData": {"eventName": "offer_seen"}}
-known_and_new = pytest.mark.parametrize("user_id", ["u-1", "new"])
+known_and_new = each("user_id", ["u-1", "new"])
 
 
 # close and link ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("action_type", "message", "result"),
+@each(
+    "action_type, message, result",
     [("close", "Message closed.", {"closed": True}), ("link", "Link recorded.", {"opened": True})],
 )
 def test_closing_a_message_and_opening_a_link_are_recorded_and_nothing_else(
@@ -42,7 +43,7 @@ def test_closing_a_message_and_opening_a_link_are_recorded_and_nothing_else(
     assert Customer.objects.get().attributes == {"plan": "free"}
 
 
-@pytest.mark.parametrize("action_type", ["close", "link"])
+@each("action_type", ["close", "link"])
 def test_closing_and_opening_create_whom_nobody_knows_like_every_call(sdk: SdkClient, action_type: str) -> None:
     assert click(sdk, actionType=action_type, userId="anonymous-7").status_code == 200
     interaction = Interaction.objects.get()
@@ -80,8 +81,8 @@ def test_event_properties_are_optional(sdk: SdkClient, ada: Customer) -> None:
 
 
 @known_and_new
-@pytest.mark.parametrize("properties", [None, {"offer": "spring"}])
-@pytest.mark.parametrize("journeys_started", [0, 1])
+@each("properties", [None, {"offer": "spring"}])
+@each("journeys_started", [0, 1])
 def test_the_form_around_a_button_is_stored_once_with_the_event(
     sdk: SdkClient, ada: Customer, user_id: str, properties: dict[str, Any] | None, journeys_started: int
 ) -> None:
@@ -103,9 +104,7 @@ def test_a_property_called_form_data_leaves_the_form_to_the_interaction(sdk: Sdk
 
 
 @known_and_new
-@pytest.mark.parametrize(
-    "action", [{"actionType": "close"}, {"actionType": "update_profile", "actionData": {"profileAttributes": {}}}]
-)
+@each("action", [{"actionType": "close"}, {"actionType": "update_profile", "actionData": {"profileAttributes": {}}}])
 def test_the_form_around_a_button_is_stored_with_the_interaction_also_without_an_event(
     sdk: SdkClient, ada: Customer, user_id: str, action: dict[str, Any]
 ) -> None:
@@ -113,7 +112,7 @@ def test_the_form_around_a_button_is_stored_with_the_interaction_also_without_an
     assert Interaction.objects.get().form_data == {"answer": "yes"}
 
 
-@pytest.mark.parametrize(("levels", "status"), [(9, 200), (10, 400)])
+@each("levels, status", [(9, 200), (10, 400)])
 def test_a_buttons_form_is_no_deeper_than_conditions_reach(
     sdk: SdkClient, ada: Customer, levels: int, status: int
 ) -> None:
@@ -194,21 +193,21 @@ def test_the_form_around_a_button_never_becomes_attributes(sdk: SdkClient, ada: 
 # What is missing -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("nothing", [None, "", "  "])
-@pytest.mark.parametrize("field", ["messageId", "actionType"])
+@each("nothing", [None, "", "  "])
+@each("field", ["messageId", "actionType"])
 def test_a_call_without_message_or_type_is_refused(sdk: SdkClient, field: str, nothing: str | None) -> None:
     message = refused_without_a_trace(click(sdk, **{field: nothing}), error="Missing required parameter")
     assert message == f"{field} is required."
 
 
-@pytest.mark.parametrize("data", [None, {}, {"eventName": None}, {"eventName": " "}, {"eventProperties": {}}])
+@each("data", [None, {}, {"eventName": None}, {"eventName": " "}, {"eventProperties": {}}])
 def test_track_event_needs_an_event_name(sdk: SdkClient, data: dict[str, Any] | None) -> None:
     answer = click(sdk, actionType="track_event", actionData=data)
     message = refused_without_a_trace(answer, error="Missing required parameter")
     assert message == "actionData.eventName is required."
 
 
-@pytest.mark.parametrize("data", [None, {}, {"profileAttributes": None}, {"eventName": "e"}])
+@each("data", [None, {}, {"profileAttributes": None}, {"eventName": "e"}])
 def test_update_profile_needs_attributes(sdk: SdkClient, data: dict[str, Any] | None) -> None:
     answer = click(sdk, actionType="update_profile", actionData=data)
     message = refused_without_a_trace(answer, error="Missing required parameter")
@@ -245,7 +244,7 @@ def test_what_is_wrong_comes_before_what_is_missing(sdk: SdkClient) -> None:
 # What is wrong -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("action_type", ["open", "CLOSE", " close", "capture"])
+@each("action_type", ["open", "CLOSE", " close", "capture"])
 def test_an_unknown_action_type_is_refused_with_the_four(sdk: SdkClient, action_type: str) -> None:
     answer = click(sdk, actionType=action_type)
     refused_without_a_trace(answer, error="Invalid action type")
@@ -258,8 +257,8 @@ def test_an_unknown_action_type_is_refused_with_the_four(sdk: SdkClient, action_
     }
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@each(
+    "fields, message",
     [
         ({"messageId": 7}, "messageId must be a string, but a number came."),
         ({"messageId": "m" * 256}, "messageId must be at most 255 characters long, not 256."),

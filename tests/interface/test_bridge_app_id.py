@@ -10,14 +10,15 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from engage.models import App, Workspace
-from tests.support.bridge_calls import ACTION, both_calls, call, refused_without_a_trace
+from tests.support.bridge_calls import ACTION, both_calls, both_calls_apart, call, refused_without_a_trace
 from tests.support.calls import refused
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import ApiKeyFactory, AppFactory
 
 
 @both_calls
-@pytest.mark.parametrize("app_id", [None, "", "acme", "f" * 24, "F" * 24, "é", "' OR 1=1 --"])
+@each("app_id", [None, "", "acme", "f" * 24, "F" * 24, "é", "' OR 1=1 --"])
 def test_a_missing_or_unknown_app_id_is_refused(sdk: SdkClient, path: str, app_id: str | None) -> None:
     answer = call(sdk, path, {}, headers={"X-App-Id": app_id})
     refused_without_a_trace(answer, status=401, error="Invalid app id")
@@ -42,7 +43,7 @@ def test_the_app_is_checked_before_the_body_is_read(sdk: SdkClient, path: str) -
     refused_without_a_trace(answer, status=401, error="Invalid app id")
 
 
-@both_calls
+@both_calls_apart
 @pytest.mark.parametrize("header", ["Authorization", "X-App-Id"])
 def test_an_api_key_sent_to_the_bridge_is_refused_and_flagged(
     sdk: SdkClient, server: ServerClient, path: str, header: str, caplog: pytest.LogCaptureFixture
@@ -60,9 +61,9 @@ def test_an_api_key_sent_to_the_bridge_is_refused_and_flagged(
 
 
 @both_calls
-@pytest.mark.parametrize("revoked", [False, True])
-@pytest.mark.parametrize(
-    ("header", "value"),
+@each("revoked", [False, True])
+@each(
+    "header, value",
     [("Authorization", "Bearer {}"), ("Authorization", "bearer  {} "), ("Authorization", "{}"), ("X-App-Id", "{}")],
 )
 def test_the_log_names_the_key_that_was_sent_to_the_bridge(
@@ -107,13 +108,13 @@ def test_what_only_looks_like_a_key_is_flagged_without_a_query(sdk: SdkClient, p
 
 
 @both_calls
-@pytest.mark.parametrize("origin", ["https://shop.example", "HTTPS://SHOP.EXAMPLE", "null", "http://[", None])
+@each("origin", ["https://shop.example", "HTTPS://SHOP.EXAMPLE", "null", "http://[", None])
 def test_without_a_list_an_app_allows_every_origin(sdk: SdkClient, path: str, origin: str | None) -> None:
     assert call(sdk, path, {}, headers={"Origin": origin}).status_code == 200
 
 
 @both_calls
-@pytest.mark.parametrize("origin", ["https://shop.example", "https://Shop.Example", "http://localhost:3000", None])
+@each("origin", ["https://shop.example", "https://Shop.Example", "http://localhost:3000", None])
 def test_an_origin_on_the_list_of_the_app_is_allowed(acme: Workspace, path: str, origin: str | None) -> None:
     sdk = SdkClient(
         AppFactory.create(workspace=acme, allowed_origins=["https://shop.example/", "http://localhost:3000"])
@@ -122,7 +123,7 @@ def test_an_origin_on_the_list_of_the_app_is_allowed(acme: Workspace, path: str,
 
 
 @both_calls
-@pytest.mark.parametrize(
+@each(
     "origin",
     [
         "https://evil.example",

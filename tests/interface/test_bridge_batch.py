@@ -11,6 +11,7 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from tests.support.bridge_calls import ACTION, CAPTURE, refused_without_a_trace
 from tests.support.calls import data
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient
 from tests.support.factories import AppFactory, CustomerFactory
 
@@ -55,8 +56,8 @@ def test_each_call_is_done_in_its_order_and_answered_as_if_alone(sdk: SdkClient)
     assert Customer.objects.get().attributes == {"city": "Ulm"}
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
+@each(
+    "bad, message",
     [
         ("click", "A call must be an object, but a string came."),
         ({}, "call is required."),

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, refused_without_a_trace, submit
@@ -35,9 +33,7 @@ def test_a_larger_body_is_refused(sdk: SdkClient, path: str) -> None:
 
 
 @both_calls
-@pytest.mark.parametrize(
-    "content_type", ["text/html", "text/*", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
-)
+@each("content_type", ["text/html", "text/*", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 def test_only_json_is_taken(sdk: SdkClient, path: str, content_type: str) -> None:
     answer = sdk.post(path, LEAST[path], content_type=content_type)
     message = refused_without_a_trace(answer, status=415, error="Unsupported media type")
@@ -50,8 +46,8 @@ def test_json_may_say_that_it_is_utf_8(sdk: SdkClient, path: str) -> None:
 
 
 @both_calls
-@pytest.mark.parametrize(
-    ("body", "message"),
+@each(
+    "body, message",
     [
         (b"", "messageId is required."),
         (b"[]", "The body must be a JSON object, but an array came."),
@@ -115,7 +111,7 @@ def test_what_cannot_be_stored_is_refused_by_its_place(
     assert refused_without_a_trace(answer) == message.format(field=field)
 
 
-@pytest.mark.parametrize(("path", "field", "template"), PLACES)
+@each("path, field, template", PLACES)
 def test_what_is_nested_10_deep_is_kept(sdk: SdkClient, path: str, field: str, template: bytes) -> None:
     value = b'{"a":' * 10 + b"1" + b"}" * 10
     assert sdk.post(path, b'{"messageId": "m", "userId": "u-1", %s}' % (template % value)).status_code == 200

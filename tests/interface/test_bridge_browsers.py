@@ -4,7 +4,6 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -14,6 +13,7 @@ from engage.json.instants import iso_utc
 from engage.models import Workspace
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call, refused_without_a_trace
 from tests.support.calls import data, refused
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory
 
@@ -44,7 +44,7 @@ def test_the_header_comes_before_the_address(sdk: SdkClient, rival_sdk: SdkClien
 
 
 @both_calls
-@pytest.mark.parametrize("app", ["nobody", "f" * 24])
+@each("app", ["nobody", "f" * 24])
 def test_an_unknown_app_in_the_address_is_refused(sdk: SdkClient, path: str, app: str) -> None:
     refused_without_a_trace(simple(sdk, path, {}, app=app), status=401, error="Invalid app id")
 
@@ -90,7 +90,7 @@ def test_a_key_in_the_body_is_that_of_the_header(sdk: SdkClient, path: str) -> N
 
 
 @both_calls
-@pytest.mark.parametrize("key", ["", " ", "é", "x" * 256, 7, ["k"]])
+@each("key", ["", " ", "é", "x" * 256, 7, ["k"]])
 def test_a_malformed_key_is_refused(sdk: SdkClient, path: str, key: Any) -> None:
     assert "Idempotency" in refused_without_a_trace(simple(sdk, path, {"idempotencyKey": key})).replace("idem", "Idem")
 
@@ -111,8 +111,8 @@ def moments() -> tuple[list[datetime], list[datetime]]:
     )
 
 
-@pytest.mark.parametrize(("path", "fields"), [(ACTION, TRACK), (CAPTURE, CAPTURED)])
-@pytest.mark.parametrize("known", [True, False])
+@each("path, fields", [(ACTION, TRACK), (CAPTURE, CAPTURED)])
+@each("known", [True, False])
 def test_the_event_and_the_interaction_happened_when_the_call_says(
     sdk: SdkClient, acme: Workspace, path: str, fields: dict[str, Any], known: bool
 ) -> None:
@@ -132,8 +132,8 @@ def test_without_a_time_it_happened_now(sdk: SdkClient) -> None:
 
 
 @both_calls
-@pytest.mark.parametrize(
-    ("ago", "message"),
+@each(
+    "ago, message",
     [
         (timedelta(hours=24, seconds=5), "occurredAt is more than 24 hours ago."),
         (timedelta(minutes=-5, seconds=-5), "occurredAt is more than 5 minutes in the future."),
@@ -145,7 +145,7 @@ def test_a_time_out_of_bounds_is_refused(sdk: SdkClient, path: str, ago: timedel
 
 
 @both_calls
-@pytest.mark.parametrize("said", ["yesterday", "2026-11-20", "2026-11-20T19:08:00", 7])
+@each("said", ["yesterday", "2026-11-20", "2026-11-20T19:08:00", 7])
 def test_a_time_that_is_none_is_refused(sdk: SdkClient, path: str, said: Any) -> None:
     assert refused_without_a_trace(call(sdk, path, {"occurredAt": said})).startswith("occurredAt must be")
 

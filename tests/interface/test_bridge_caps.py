@@ -15,7 +15,7 @@ from customers.models import Customer, Event
 from engage.models import IdempotencyRecord, Workspace
 from engage.redis.metric_counters import metric_counters
 from journeys.models import Enrollment, EnrollmentJob
-from tests.support.bridge_calls import ACTION, CAPTURE, both_calls, call
+from tests.support.bridge_calls import ACTION, CAPTURE, both_calls_apart, call
 from tests.support.calls import data, let_workers_decide, refused, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory
@@ -34,7 +34,7 @@ def new_person(sdk: SdkClient, number: int, *, path: str = ACTION, address: str 
     return call(sdk, path, {"userId": f"new-{number}"}, REMOTE_ADDR=address)
 
 
-@both_calls
+@both_calls_apart
 def test_over_the_cap_nobody_is_created_and_nothing_recorded(sdk: SdkClient, path: str) -> None:
     *_, last = [new_person(sdk, number, path=path) for number in range(3)]
     seconds = int(last["Retry-After"])

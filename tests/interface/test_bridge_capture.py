@@ -8,6 +8,7 @@ import pytest
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from tests.support.bridge_calls import refused_without_a_trace, submit
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 
 pytestmark = pytest.mark.ada(user_id="u-1", email="ada@example.com", attributes={"plan": "free"})
@@ -75,7 +76,7 @@ def test_both_does_both(sdk: SdkClient, ada: Customer) -> None:
     assert Customer.objects.get().attributes == {"plan": "free", "given": "Ada"}
 
 
-@pytest.mark.parametrize(
+@each(
     "submit_action",
     [
         None,
@@ -176,21 +177,21 @@ def test_a_form_without_fields_is_captured(sdk: SdkClient) -> None:
 # What is missing -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("field", "nothing"), [("messageId", None), ("messageId", " "), ("formData", None)])
+@each("field, nothing", [("messageId", None), ("messageId", " "), ("formData", None)])
 def test_a_call_without_message_or_form_is_refused(sdk: SdkClient, field: str, nothing: str | None) -> None:
     message = refused_without_a_trace(submit(sdk, **{field: nothing}), error="Missing required parameter")
     assert message == f"{field} is required."
 
 
-@pytest.mark.parametrize("nothing", [None, "", " "])
-@pytest.mark.parametrize("submit_type", ["track_event", "both"])
+@each("nothing", [None, "", " "])
+@each("submit_type", ["track_event", "both"])
 def test_an_event_needs_a_name(sdk: SdkClient, submit_type: str, nothing: str | None) -> None:
     answer = submit(sdk, formData=FORM, submitAction={"type": submit_type, "eventName": nothing})
     message = refused_without_a_trace(answer, error="Missing required parameter")
     assert message == "submitAction.eventName is required."
 
 
-@pytest.mark.parametrize(
+@each(
     "submit_action",
     [
         {"eventName": "size_chosen"},
@@ -208,7 +209,7 @@ def test_a_submit_action_that_says_what_but_not_which_is_refused(sdk: SdkClient,
 # What is wrong -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("submit_type", ["close", "Both", "track_event "])
+@each("submit_type", ["close", "Both", "track_event "])
 def test_an_unknown_submit_action_is_refused_with_the_three(sdk: SdkClient, submit_type: str) -> None:
     answer = submit(sdk, submitAction={"type": submit_type})
     refused_without_a_trace(answer, error="Invalid submit action")
@@ -221,8 +222,8 @@ def test_an_unknown_submit_action_is_refused_with_the_three(sdk: SdkClient, subm
     }
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@each(
+    "fields, message",
     [
         ({"formData": ["Ada"]}, "formData must be an object, but an array came."),
         ({"submitAction": "both"}, "submitAction must be an object, but a string came."),
@@ -266,7 +267,7 @@ def test_a_form_field_that_could_be_no_attribute_may_be_mapped_to_one(sdk: SdkCl
     assert Customer.objects.get().attributes == {"size": "M"}
 
 
-@pytest.mark.parametrize("map_", ["eventProperties", "profileAttributes"])
+@each("map_", ["eventProperties", "profileAttributes"])
 def test_a_map_cannot_make_much_of_a_short_form(sdk: SdkClient, map_: str) -> None:
     many = {f"{number:x}": "answer" for number in range(2_000)}
     started = thread_time()

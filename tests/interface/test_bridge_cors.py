@@ -6,7 +6,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from customers.models import Customer
 from engage.models import Workspace
-from tests.support.bridge_calls import both_calls, call
+from tests.support.bridge_calls import both_calls, both_calls_apart, call
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient
 from tests.support.factories import AppFactory
 
@@ -47,7 +48,7 @@ def test_a_page_may_pack_its_bodies_and_name_its_requests(sdk: SdkClient, path: 
     assert set(allowed) == of_every_call | ours | of_tracing | of_libraries
 
 
-@both_calls
+@both_calls_apart
 def test_a_preflight_counts_against_no_limit(sdk: SdkClient, path: str, settings: Settings) -> None:
     settings.BRIDGE_RATE_LIMIT = "2/d"
     for _ in range(3):
@@ -58,7 +59,7 @@ def test_a_preflight_counts_against_no_limit(sdk: SdkClient, path: str, settings
 
 
 @both_calls
-@pytest.mark.parametrize("origin", ["https://shop.example", "null"])
+@each("origin", ["https://shop.example", "null"])
 def test_an_answer_may_be_read_from_every_origin(sdk: SdkClient, path: str, origin: str) -> None:
     answer = call(sdk, path, {}, headers={"Origin": origin})
     assert answer.status_code == 200
@@ -78,7 +79,7 @@ def test_a_page_may_read_that_an_answer_is_the_first_once_more(sdk: SdkClient, p
     assert "Idempotency-Replayed" in answer["access-control-expose-headers"].split(", ")
 
 
-@both_calls
+@both_calls_apart
 def test_refusals_may_be_read_too(sdk: SdkClient, path: str, acme: Workspace, settings: Settings) -> None:
     choosy = SdkClient(AppFactory.create(workspace=acme, allowed_origins=["https://other.example"]))
     answers = {
@@ -101,7 +102,7 @@ def test_refusals_may_be_read_too(sdk: SdkClient, path: str, acme: Workspace, se
 TRACK = {"actionType": "track_event", "actionData": {"eventName": "seen"}}  # a capture has no such fields: ignored
 
 
-@both_calls
+@both_calls_apart
 @pytest.mark.django_db(transaction=True)
 def test_failures_of_ours_may_be_read_too_and_leave_nothing_behind(sdk: SdkClient, path: str) -> None:
     with connection.cursor() as cursor:

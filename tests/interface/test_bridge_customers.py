@@ -11,6 +11,7 @@ from customers.models import Customer, Event
 from engage.models import App, Workspace
 from tests.support.bridge_calls import ACTION, CAPTURE, both_calls, call, refused_without_a_trace
 from tests.support.calls import refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.simultaneous import all_at_once
@@ -37,7 +38,7 @@ def stored_identifiers() -> list[tuple[str | None, ...]]:
 
 
 @both_calls
-@pytest.mark.parametrize("identifier", EVERYTHING)
+@each("identifier", EVERYTHING)
 def test_each_identifier_finds_its_customer(sdk: SdkClient, acme: Workspace, path: str, identifier: str) -> None:
     ada = known_by(acme, **{COLUMNS[identifier]: EVERYTHING[identifier]})
     assert identify(sdk, path, {identifier: EVERYTHING[identifier]}).status_code == 200
@@ -80,7 +81,7 @@ def test_external_id_has_two_spellings(sdk: SdkClient, acme: Workspace, path: st
 
 
 @both_calls
-@pytest.mark.parametrize("email", ["ada@example.com", " ADA@Example.com "])
+@each("email", ["ada@example.com", " ADA@Example.com "])
 def test_an_email_is_compared_trimmed_and_lower_cased(sdk: SdkClient, acme: Workspace, path: str, email: str) -> None:
     ada = known_by(acme, email="ada@example.com")
     assert identify(sdk, path, {"email": email}).status_code == 200
@@ -88,7 +89,7 @@ def test_an_email_is_compared_trimmed_and_lower_cased(sdk: SdkClient, acme: Work
 
 
 @both_calls
-@pytest.mark.parametrize("phone", ["+4915112345678", "+49 151 1234-5678", " +49 (0) 151 12345678"])
+@each("phone", ["+4915112345678", "+49 151 1234-5678", " +49 (0) 151 12345678"])
 def test_a_phone_number_is_compared_in_its_international_form(
     sdk: SdkClient, acme: Workspace, path: str, phone: str
 ) -> None:
@@ -135,15 +136,15 @@ def test_the_change_is_linked_to_the_customer_created(sdk: SdkClient) -> None:
 
 
 @both_calls
-@pytest.mark.parametrize("sent", [{}, {"userId": ""}, {"externalId": " ", "email": None}, {"customerId": "f" * 24}])
+@each("sent", [{}, {"userId": ""}, {"externalId": " ", "email": None}, {"customerId": "f" * 24}])
 def test_without_an_identifier_nobody_is_created(sdk: SdkClient, path: str, sent: dict[str, Any]) -> None:
     message = refused_without_a_trace(identify(sdk, path, sent), error="Missing required parameter")
     assert message == "At least one of userId, external_id, email, phone must be present."
 
 
 @both_calls
-@pytest.mark.parametrize(
-    ("sent", "message"),
+@each(
+    "sent, message",
     [
         ({"userId": 7}, "userId must be a string, but a number came."),
         ({"external_id": ["x-1"]}, "external_id must be a string, but an array came."),

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from bridge.models import Interaction
 from customers.models import Customer
 from engage.models import Workspace
-from tests.support.bridge_calls import ACTION, CAPTURE, both_calls, call
+from tests.support.bridge_calls import ACTION, CAPTURE, both_calls_apart, call
 from tests.support.calls import refused
 from tests.support.clients import SdkClient
 from tests.support.factories import AppFactory
@@ -22,7 +22,7 @@ def _two_a_day(settings: Settings) -> None:
     settings.BRIDGE_RATE_LIMIT = "2/d"
 
 
-@both_calls
+@both_calls_apart
 @pytest.mark.usefixtures("_two_a_day")
 def test_every_answer_tells_the_limit(sdk: SdkClient, path: str) -> None:
     for remaining, fields in enumerate([{"messageId": None}, {}]):
@@ -37,7 +37,7 @@ def test_every_answer_tells_the_limit(sdk: SdkClient, path: str) -> None:
         assert abs(int(seconds) - left) < 5
 
 
-@both_calls
+@both_calls_apart
 @pytest.mark.usefixtures("_two_a_day")
 def test_over_the_limit_nothing_is_done_until_the_window_ends(sdk: SdkClient, path: str) -> None:
     for _ in range(2):

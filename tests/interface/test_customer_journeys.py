@@ -12,6 +12,7 @@ from engage.json.instants import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, WebhookDelivery
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 
@@ -181,8 +182,8 @@ def test_twenty_are_a_page_unless_said(server: ServerClient, ada: Customer, jour
     assert len(read(server, ada, "?limit=100")["triggers"]) == 21
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
+@each(
+    "query, message",
     [
         ("limit=", "limit must be a whole number from 1 to 100."),
         ("limit=0", "limit must be a whole number from 1 to 100."),

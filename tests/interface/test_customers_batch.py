@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
 from engage.models import Workspace
 from tests.support.calls import customers_path, data, refused
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory
 
@@ -75,8 +75,8 @@ def test_every_item_has_its_result_in_order(acme: Workspace, server: ServerClien
     assert eve.phone == "+4915112345678"
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
+@each(
+    "bad, message",
     [
         (7, "A customer must be an object, but a number came."),
         (None, "A customer must be an object, but null came."),
@@ -112,8 +112,8 @@ def test_items_for_one_new_person_make_one_customer_and_merge_in_order(acme: Wor
     assert (customer.email, customer.attributes) == ("ada@acme.example", {"plan": "pro"})
 
 
-@pytest.mark.parametrize(
-    ("item", "named", "unknown"),
+@each(
+    "item, named, unknown",
     [
         ({"externalId": "ada", "extenal_id": "x", "plan": "pro"}, "ada", ["extenal_id", "plan"]),
         ({"external_id": 7, "mail": "x"}, None, ["mail"]),
@@ -122,7 +122,7 @@ def test_items_for_one_new_person_make_one_customer_and_merge_in_order(acme: Wor
         ({f"field-{n}": n for n in range(50)}, None, [f"field-{n}" for n in range(20)]),
     ],
 )
-@pytest.mark.parametrize("events", [False, True])
+@each("events", [False, True])
 def test_each_result_repeats_whom_it_is_of_and_names_unknown_fields(
     acme: Workspace, server: ServerClient, item: Any, named: str | None, unknown: list[str] | None, events: bool
 ) -> None:
@@ -163,7 +163,7 @@ def test_one_shared_number_need_not_fail_a_customer(acme: Workspace, server: Ser
     assert (ada.phone, ada.email) == (phone, "ada@example.com")
 
 
-@pytest.mark.parametrize("body", [{"external_id": "x"}, {"customers": [{"external_id": "x"}]}])
+@each("body", [{"external_id": "x"}, {"customers": [{"external_id": "x"}]}])
 def test_what_to_do_on_a_conflict_is_one_of_two(acme: Workspace, server: ServerClient, body: dict[str, Any]) -> None:
     asked = {**body, "onConflict": "ignore"}
     many = "customers" in body
@@ -210,7 +210,7 @@ def test_another_workspace_is_neither_matched_nor_changed(
     assert theirs.attributes == {}
 
 
-@pytest.mark.parametrize("batch", [[], [{"attributes": {"a": 1}}]])
+@each("batch", [[], [{"attributes": {"a": 1}}]])
 def test_where_nobody_is_named_nobody_is_looked_at(
     acme: Workspace, server: ServerClient, django_assert_num_queries: DjangoAssertNumQueries, batch: list[Any]
 ) -> None:
@@ -220,7 +220,7 @@ def test_where_nobody_is_named_nobody_is_looked_at(
     assert len(answer["results"]) == len(batch)
 
 
-@pytest.mark.parametrize("body", [{}, {"customers": None}])
+@each("body", [{}, {"customers": None}])
 def test_the_array_is_required(acme: Workspace, server: ServerClient, body: Any) -> None:
     answer = server.post(customers_path(acme, "batch"), body)
     assert refused(answer, status=400, error="Missing required parameter") == "customers is required."
@@ -241,7 +241,7 @@ def test_more_than_1000_are_refused_whole(acme: Workspace, server: ServerClient)
     assert not Customer.objects.exists()
 
 
-@pytest.mark.parametrize("size", [2, 1000])
+@each("size", [2, 1000])
 def test_the_number_of_queries_does_not_grow_with_the_batch(
     acme: Workspace, server: ServerClient, django_assert_num_queries: DjangoAssertNumQueries, size: int
 ) -> None:

@@ -26,6 +26,7 @@ from tests.bridge.identity.tokens import SECRET, token
 from tests.support.audit import told, written
 from tests.support.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
@@ -122,7 +123,7 @@ def test_all_that_hangs_on_the_person_goes_with_them(acme: Workspace, server: Se
     assert {enrollment.customer_id for enrollment in Enrollment.objects.all()} == {bob.id}
 
 
-@pytest.mark.parametrize("queued", [True, False])
+@each("queued", [True, False])
 def test_a_payload_that_was_sent_for_several_people_stays_until_the_last_of_them_is_erased(
     acme: Workspace, server: ServerClient, journey: Journey, queued: bool
 ) -> None:
@@ -151,7 +152,7 @@ def test_the_later_of_two_erasures_sees_that_nobody_is_left(
     assert Trigger.objects.get().payload == {}
 
 
-@pytest.mark.parametrize("end", ["decided", "cancelled", "failed"])
+@each("end", ["decided", "cancelled", "failed"])
 def test_a_payload_that_the_erasure_could_not_see_goes_with_its_job(
     acme: Workspace, server: ServerClient, journey: Journey, end: str
 ) -> None:
@@ -220,7 +221,7 @@ def erased(server: ServerClient, sdk: SdkClient, acme: Workspace) -> None:
 
 
 @pytest.mark.usefixtures("erased")
-@pytest.mark.parametrize("path", [ACTION, CAPTURE])
+@each("path", [ACTION, CAPTURE])
 def test_a_page_that_still_knows_them_does_not_make_them_anew(sdk: SdkClient, path: str) -> None:
     message = refused_without_a_trace(call(sdk, path, {"userId": "anon-7"}), status=410, error="Customer erased")
     assert message == (
@@ -283,10 +284,8 @@ def _says(sdk: SdkClient, way: str, names: Sequence[str], **more: Any) -> Answer
 
 
 @pytest.mark.usefixtures("gone")
-@pytest.mark.parametrize("way", ["capture", "batch", "identify"])
-@pytest.mark.parametrize(
-    "names", [["userId"], ["external_id"], ["external_id", "email"], ["email"], ["phone"], CONTACT]
-)
+@each("way", ["capture", "batch", "identify"])
+@each("names", [["userId"], ["external_id"], ["external_id", "email"], ["email"], ["phone"], CONTACT])
 def test_nothing_is_made_anew_of_whom_a_page_still_knows_by_any_identifier(
     sdk: SdkClient, acme: Workspace, way: str, names: list[str]
 ) -> None:
@@ -360,7 +359,7 @@ def test_a_proof_brings_them_back(acme: Workspace) -> None:
 
 
 @pytest.mark.usefixtures("erased")
-@pytest.mark.parametrize(("days", "status"), [(29, 410), (31, 200)])
+@each("days, status", [(29, 410), (31, 200)])
 def test_after_a_month_the_user_id_may_be_anybodys(sdk: SdkClient, days: int, status: int) -> None:
     with time_machine.travel(timezone.now() + timedelta(days=days)):
         call_command("prune", stdout=StringIO())

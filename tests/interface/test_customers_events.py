@@ -13,6 +13,7 @@ from engage.json.instants import iso_utc
 from engage.models import Workspace
 from journeys.models import EnrollmentJob, Trigger
 from tests.support.calls import customers_path, data, refused
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, crowd
 from tests.support.simultaneous import done_with_customers_locked_in_order
@@ -67,7 +68,7 @@ def test_without_properties_and_time_it_is_an_event_of_now(
     assert abs(datetime.now(UTC) - event.occurred_at) < timedelta(seconds=20)
 
 
-@pytest.mark.parametrize(
+@each(
     "known_by",
     [
         {"external_id": "ada"},
@@ -92,8 +93,8 @@ def test_a_customer_id_comes_before_all_others(acme: Workspace, server: ServerCl
     assert data(report(server, acme, sent))["customerId"] == bob.id
 
 
-@pytest.mark.parametrize(
-    ("known_by", "named"),
+@each(
+    "known_by, named",
     [
         ({"external_id": "nobody"}, "external_id"),
         ({"external_id": "nobody", "email": "ada@acme.example"}, "external_id"),
@@ -110,8 +111,8 @@ def test_an_unknown_customer_is_not_found_and_nobody_is_created(
     assert [customer.id for customer in Customer.objects.all()] == [ada.id]
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@each(
+    "fields, message",
     [
         ({"eventName": None}, "eventName is required."),
         ({"eventName": "  "}, "eventName is required."),
@@ -130,8 +131,8 @@ for _ in range(10):
     DEEP = [DEEP]
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@each(
+    "fields, message",
     [
         ({"eventName": 7}, "eventName must be a string, but a number came."),
         ({"eventName": "x" * 256}, "eventName must be at most 255 characters long, not 256."),
@@ -150,7 +151,7 @@ def test_what_is_no_event_is_refused(
     assert refused_without_a_trace(answer).startswith(message)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "yesterday",
@@ -230,8 +231,8 @@ def test_every_event_of_many_has_its_result_in_order(acme: Workspace, server: Se
     assert [event.properties for event in (first, second)] == [{"n": 1}, {"n": 2}]
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
+@each(
+    "bad, message",
     [
         (7, "An event must be an object, but a number came."),
         (None, "An event must be an object, but null came."),
@@ -303,9 +304,7 @@ def test_a_thousand_events_cost_as_many_statements_as_one(acme: Workspace, serve
 # Who may, and whose --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("limits", "allowed"), [({"rate_limit": "1/d"}, 10), ({"rate_limit": "9/d", "events_rate_limit": "2/d"}, 2)]
-)
+@each("limits, allowed", [({"rate_limit": "1/d"}, 10), ({"rate_limit": "9/d", "events_rate_limit": "2/d"}, 2)])
 def test_reports_count_under_a_limit_of_their_own(
     acme: Workspace, ada: Customer, limits: dict[str, str], allowed: int
 ) -> None:

@@ -8,6 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 from customers.models import Customer, Segment, SegmentMembership
 from engage.models import Workspace
 from tests.support.calls import customers_path, data, refused
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import CustomerFactory, SegmentFactory, crowd
 
@@ -39,8 +40,8 @@ def test_people_are_put_in_and_taken_out(server: ServerClient, segment: Segment)
     assert _members(segment) == {"bob", "eve"}
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
+@each(
+    "body, expected",
     [
         ({"add": ["bob"]}, {"added": 1, "removed": 0, "unknown": []}),
         ({"remove": ["ada"]}, {"added": 0, "removed": 1, "unknown": []}),
@@ -89,13 +90,13 @@ def test_an_id_in_both_lists_is_refused_by_name(server: ServerClient, segment: S
     assert _members(segment) == {"ada"}
 
 
-@pytest.mark.parametrize("body", [{}, {"add": None, "remove": None}, {"external_ids": ["ada"]}])
+@each("body", [{}, {"add": None, "remove": None}, {"external_ids": ["ada"]}])
 def test_at_least_one_list_is_required(server: ServerClient, segment: Segment, body: Any) -> None:
     message = refused(_change(server, segment, body), status=400, error="Missing required parameter")
     assert message == "Send at least one of add, remove: arrays of external ids."
 
 
-@pytest.mark.parametrize("name", ["add", "remove"])
+@each("name", ["add", "remove"])
 def test_more_than_1000_are_refused_whole(server: ServerClient, segment: Segment, name: str) -> None:
     answer = _change(server, segment, {name: ["ada", "bob"] + [f"p-{n}" for n in range(999)]})
     message = refused(answer, status=400, error="Array size exceeded")
@@ -103,8 +104,8 @@ def test_more_than_1000_are_refused_whole(server: ServerClient, segment: Segment
     assert _members(segment) == {"ada"}
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
+@each(
+    "body, message",
     [
         ({"add": "bob"}, "add must be an array of strings, but a string came."),
         ({"add": ["bob"], "remove": [7]}, "remove must be an array of strings, but item 0 is a number."),
@@ -115,7 +116,7 @@ def test_a_list_of_another_type_is_refused(server: ServerClient, segment: Segmen
     assert _members(segment) == {"ada"}
 
 
-@pytest.mark.parametrize("size", [1, 1000])
+@each("size", [1, 1000])
 def test_the_number_of_queries_does_not_grow_with_the_lists(
     acme: Workspace, server: ServerClient, django_assert_num_queries: DjangoAssertNumQueries, size: int
 ) -> None:

@@ -92,7 +92,7 @@ def test_it_confirms_what_only_a_page_had_said(acme: Workspace, server: ServerCl
     assert data(server.put(customers_path(acme), {"userId": "anon-1"}), status=200)["customerId"] == ada
 
 
-@pytest.mark.parametrize("named", ["customerId", "userId"])
+@each("named", ["customerId", "userId"])
 def test_either_may_be_named_by_any_identifier(
     acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, named: str
 ) -> None:
@@ -143,8 +143,8 @@ def test_two_with_other_identifiers_are_never_merged(acme: Workspace, server: Se
     assert Customer.objects.count() == 2
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
+@each(
+    "body, message",
     [
         ({"anonymous": None}, "Send anonymous or customer: who is merged."),
         ({"anonymous": None, "customer": {}}, "customer: Send at least one of customerId, external_id, email"),

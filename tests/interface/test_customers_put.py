@@ -69,8 +69,8 @@ def test_a_new_person_is_created_with_201_and_the_whole_customer(acme: Workspace
     assert data(server.get(customers_path(acme, customer.id)), status=200) == answer.json()["data"]
 
 
-@pytest.mark.parametrize(
-    ("identifier", "value"),
+@each(
+    "identifier, value",
     [("external_id", "ada"), ("externalId", "ada"), ("email", "a@b.example"), ("phone", "12"), ("userId", "device")],
 )
 def test_one_identifier_of_any_kind_is_enough(
@@ -95,7 +95,7 @@ def test_the_same_identifiers_in_another_workspace_are_another_person(
 # Updating ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "identifiers",
     [
         {"external_id": "ada"},
@@ -201,8 +201,8 @@ def test_an_identifier_is_changed_through_a_more_trusted_one(
     assert server.put(customers_path(acme), {"email": "bob@acme.example"}).status_code == 201
 
 
-@pytest.mark.parametrize(
-    ("through", "changed"),
+@each(
+    "through, changed",
     [
         ({"email": "ada@acme.example"}, {"external_id": "ada-2"}),
         ({"phone": "+4915112345678"}, {"email": "eve@acme.example"}),
@@ -304,7 +304,7 @@ def test_nothing_is_taken_away_without_which_the_customer_is_not_known(
         assert _stored(acme) == before
 
 
-@pytest.mark.parametrize("customer_id", [NOBODY, "not-an-id"])
+@each("customer_id", [NOBODY, "not-an-id"])
 def test_a_customer_id_that_nobody_has_is_not_found_also_where_another_identifier_matches(
     acme: Workspace, server: ServerClient, ada: Customer, customer_id: str
 ) -> None:
@@ -320,7 +320,7 @@ def test_a_customer_id_that_nobody_has_is_not_found_also_where_another_identifie
 # Refusals ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("body", [{}, {"attributes": {"a": 1}}, {"external_id": None, "email": None}])
+@each("body", [{}, {"attributes": {"a": 1}}, {"external_id": None, "email": None}])
 def test_without_an_identifier_nobody_can_be_meant(acme: Workspace, server: ServerClient, body: Any) -> None:
     message = refused(server.put(customers_path(acme), body), status=400, error="Missing required parameter")
     assert message == "Send at least one of customerId, external_id, email, phone, userId."

@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from customers.models import Customer
 from engage.models import Workspace
 from tests.support.calls import customers_path, data, refused
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import CustomerFactory
 
@@ -50,7 +51,7 @@ def test_a_customer_is_read_by_its_id(acme: Workspace, server: ServerClient, ada
     }
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "external_id=ada",
@@ -74,14 +75,14 @@ def test_the_plus_of_a_phone_need_not_be_encoded(acme: Workspace, server: Server
     assert data(_find(server, acme, "phone=+4915112345678"), status=200)["customerId"] == ada.id
 
 
-@pytest.mark.parametrize("query", ["", "external_id=", "email=%20", "customer=ada", "attributes=free"])
+@each("query", ["", "external_id=", "email=%20", "customer=ada", "attributes=free"])
 def test_without_an_identifier_nobody_can_be_meant(acme: Workspace, server: ServerClient, query: str) -> None:
     message = refused(_find(server, acme, query), status=400, error="Missing required parameter")
     assert message == "Send exactly one of external_id, email, phone, userId in the query string."
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
+@each(
+    "query, message",
     [
         ("external_id=ada&email=ada@acme.example", "Send exactly one identifier; external_id, email came."),
         ("external_id=ada&external_id=bob", "external_id stands more than once in the query string."),
@@ -97,7 +98,7 @@ def test_a_query_that_does_not_name_one_person_is_refused(
     assert refused(_find(server, acme, query), status=400, error="Invalid request").startswith(message)
 
 
-@pytest.mark.parametrize("name", ["external_id", "email", "phone", "userId"])
+@each("name", ["external_id", "email", "phone", "userId"])
 def test_nobody_is_found_by_an_unknown_identifier(acme: Workspace, server: ServerClient, name: str) -> None:
     answer = _find(server, acme, urlencode({name: "nobody@acme.example"}))
     message = refused(answer, status=404, error="Customer not found")

@@ -11,6 +11,7 @@ from journeys.models import Enrollment, StepRun, WebhookDelivery
 from journeys.walking import walk_due
 from tests.journeys.walking.stories import enter, history, walked
 from tests.support.calls import data, let_workers_walk, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import DAY, JourneyFactory
@@ -160,8 +161,8 @@ def test_the_second_exit_is_refused_and_names_the_first_reason(server: ServerCli
     assert waiting.exit_reason == "Refunded."
 
 
-@pytest.mark.parametrize(
-    ("body", "error", "message"),
+@each(
+    "body, error, message",
     [
         ({}, "Missing required parameter", "reason is required."),
         ({"reason": "  "}, "Missing required parameter", "reason is required."),

@@ -12,6 +12,7 @@ from journeys.entering.lanes import serve_lane
 from journeys.models import Chunk, Enrollment, Journey
 from tests.journeys.walking.stories import enter, history
 from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory
@@ -50,8 +51,8 @@ def test_a_journey_without_steps_completes_at_once(server: ServerClient, journey
     assert (enrollment.state, enrollment.ended_at, enrollment.due_at) == ("completed", enrollment.entered_at, None)
 
 
-@pytest.mark.parametrize("maximum", [None, 1])
-@pytest.mark.parametrize("reenroll", [False, True])
+@each("maximum", [None, 1])
+@each("reenroll", [False, True])
 def test_rule_2_an_active_enrollment_is_already_enrolled(
     server: ServerClient, acme: Workspace, maximum: int | None, reenroll: bool
 ) -> None:
@@ -62,7 +63,7 @@ def test_rule_2_an_active_enrollment_is_already_enrolled(
     assert states(journey) == ["active"]
 
 
-@pytest.mark.parametrize("maximum", [None, 1])
+@each("maximum", [None, 1])
 def test_rule_3_a_completed_enrollment_is_already_enrolled(
     server: ServerClient, acme: Workspace, maximum: int | None
 ) -> None:
@@ -71,7 +72,7 @@ def test_rule_3_a_completed_enrollment_is_already_enrolled(
     assert states(journey) == ["completed"]
 
 
-@pytest.mark.parametrize("maximum", [None, 1])
+@each("maximum", [None, 1])
 def test_rule_3_unless_reenrollment_is_enabled(server: ServerClient, acme: Workspace, maximum: int | None) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=maximum, allow_reenrollment=True)
     assert [entered(server, journey)["result"] for _ in range(4)] == ["enrolled"] * 4
@@ -152,7 +153,7 @@ def test_each_customer_has_a_history_of_their_own(
     assert results[next(j for j in answered["jobIds"] if ada.id in j)] == "already_enrolled"
 
 
-@pytest.mark.parametrize("steps", [[], WAITING])
+@each("steps", [[], WAITING])
 def test_each_journey_has_a_history_of_its_own(
     server: ServerClient, acme: Workspace, steps: list[dict[str, str]]
 ) -> None:

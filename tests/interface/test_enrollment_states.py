@@ -227,7 +227,7 @@ def test_a_webhook_tells_its_request_its_attempts_and_the_next_one(server: Serve
     }
 
 
-@pytest.mark.parametrize("state", ["delivered", "failed", "dropped"])
+@each("state", ["delivered", "failed", "dropped"])
 def test_a_webhook_that_is_over_has_a_result_and_no_next_attempt(
     server: ServerClient, waiting: Enrollment, state: str
 ) -> None:
@@ -285,7 +285,7 @@ def long_history(enrollment: Enrollment, steps: int) -> None:
     Enrollment.objects.update(steps_begun=steps)
 
 
-@pytest.mark.parametrize(("limit", "expected"), [(50, [50, 50, 20]), (1, [1, 1, 1])])
+@each("limit, expected", [(50, [50, 50, 20]), (1, [1, 1, 1])])
 def test_a_long_history_is_read_page_by_page_in_order(
     server: ServerClient, waiting: Enrollment, limit: int, expected: list[int]
 ) -> None:

@@ -22,6 +22,7 @@ from tests.support.calls import (
     serve_until_empty,
     trigger,
 )
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import Cast, CustomerFactory, JourneyFactory
 from tests.support.simultaneous import all_at_once
@@ -61,8 +62,8 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("again", FORMS)
-@pytest.mark.parametrize("form", FORMS)
+@each("again", FORMS)
+@each("form", FORMS)
 def test_a_repeat_is_decided_with_the_first_job_s_id(
     server: ServerClient, journey: Journey, cast: Cast, form: str, again: str
 ) -> None:
@@ -84,7 +85,7 @@ def test_a_repeat_is_decided_with_the_first_job_s_id(
     assert holders() == ["order-17"]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_a_dry_run_decides_by_the_entrance(server: ServerClient, journey: Journey, form: str) -> None:
     Journey.objects.filter(id=journey.id).update(
         allow_reenrollment=True, entry_conditions={"field": "entrance.id", "op": "exists"}
@@ -140,7 +141,7 @@ def test_the_database_holds_it_whoever_decides(server: ServerClient, journey: Jo
         EnrollmentJob.objects.filter(id=second.id).update(status="decided", result="enrolled")
 
 
-@pytest.mark.parametrize("concurrent", [False, True])
+@each("concurrent", [False, True])
 def test_two_entrances_of_a_person_are_two_jobs(
     server: ServerClient, acme: Workspace, cast: Cast, *, concurrent: bool
 ) -> None:
@@ -309,7 +310,7 @@ def test_of_32_different_ones_at_once_all_enter_and_exits_between_are_exact(
 # Merges -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("known", [False, True])
+@each("known", [False, True])
 def test_of_two_people_with_one_entrance_the_one_who_stays_keeps_it(
     server: ServerClient, acme: Workspace, waiting: Journey, cast: Cast, *, known: bool
 ) -> None:

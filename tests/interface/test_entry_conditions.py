@@ -8,6 +8,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import PRO, CustomerFactory, JourneyFactory
 
@@ -34,7 +35,7 @@ def decided(server: ServerClient, journey: Journey, **body: Any) -> dict[str, An
     return job_of(server, journey.workspace_id, answered["jobId"])
 
 
-@pytest.mark.parametrize(
+@each(
     "conditions",
     [
         None,
@@ -53,8 +54,8 @@ def test_a_customer_who_meets_the_conditions_is_enrolled(
     assert (job["status"], job["result"]) == ("decided", "enrolled")
 
 
-@pytest.mark.parametrize(
-    ("conditions", "details"),
+@each(
+    "conditions, details",
     [
         (PRO | {"value": "free"}, ['customer.plan is "pro", wanted "free"']),
         ({"field": "customer.plan", "op": "gt", "value": 1}, ['customer.plan is "pro", wanted more than 1']),
@@ -153,9 +154,9 @@ def test_the_values_go_with_the_person_and_the_decision_stays(
     assert not EnrollmentJob.objects.filter(details__icontains="secret-a").exists()
 
 
-@pytest.mark.parametrize("field", ["api.payload.order.total", "api.properties.order.total"])
-@pytest.mark.parametrize("spelling", ["payload", "properties"])
-@pytest.mark.parametrize(("total", "result"), [(100, "enrolled"), (99.5, "conditions_not_met")])
+@each("field", ["api.payload.order.total", "api.properties.order.total"])
+@each("spelling", ["payload", "properties"])
+@each("total, result", [(100, "enrolled"), (99.5, "conditions_not_met")])
 def test_conditions_may_ask_for_the_payload_by_either_name(
     server: ServerClient, acme: Workspace, ada: Customer, field: str, spelling: str, total: float, result: str
 ) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -12,6 +11,7 @@ from journeys.models import Enrollment, EnrollmentJob
 from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report_many, results
 from tests.journeys.walking.stories import enter
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, refused
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import PRO, ApiKeyFactory, CustomerFactory, JourneyFactory, crowd
 from tests.support.tables import everything
@@ -146,7 +146,7 @@ def test_a_key_needs_to_read_customers_and_is_told_of_its_journeys(
         assert {one["journeyId"] for one in tried(server, ORDERED)[0]["starts"]} == told
 
 
-@pytest.mark.parametrize("path", ["events?dryRun=yes", "events?dryrun=true"])
+@each("path", ["events?dryRun=yes", "events?dryrun=true"])
 def test_another_spelling_records_nothing(acme: Workspace, server: ServerClient, ada: Customer, path: str) -> None:
     event_journey(acme)
     refused(server.post(customers_path(acme, path), ORDERED), status=400, error="Invalid request")

@@ -171,7 +171,7 @@ def after_the_goal_was_taken_away(server: ServerClient, sdk: SdkClient, journey:
 
 
 @pytest.mark.ada(user_id="u-1")
-@pytest.mark.parametrize(
+@each(
     "happens",
     [
         before_it_began, of_the_past, of_less, of_a_page, of_its_own_step, of_somebody_else,

@@ -11,6 +11,7 @@ from engage.models import Workspace
 from journeys.models import Journey, Trigger
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, refused_without_a_trace
 from tests.support.calls import customers_path, data, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient, ServerClient
 
 pytestmark = pytest.mark.journey(people=["ada"])
@@ -29,13 +30,13 @@ def send(server: ServerClient, journey: Journey, packed: bytes) -> Answer:
     return trigger(server, journey, packed, headers=PACKED)
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "GZIP", " gzip "])
+@each("encoding", ["gzip", "GZIP", " gzip "])
 def test_a_packed_body_is_read(server: ServerClient, journey: Journey, encoding: str) -> None:
     answer = trigger(server, journey, gzip.compress(ADA), headers={"Content-Encoding": encoding})
     assert data(answer)["queued"] is True
 
 
-@pytest.mark.parametrize("encoding", ["identity", ""])
+@each("encoding", ["identity", ""])
 def test_a_plain_body_may_say_so(server: ServerClient, journey: Journey, encoding: str) -> None:
     assert data(trigger(server, journey, ADA, headers={"Content-Encoding": encoding}))["queued"] is True
 
@@ -48,7 +49,7 @@ def test_1_mib_may_come_of_it_and_not_more(server: ServerClient, journey: Journe
     assert Trigger.objects.count() == 1
 
 
-@pytest.mark.parametrize(("call", "many"), [("batch", "customers"), ("events", "events")])
+@each("call, many", [("batch", "customers"), ("events", "events")])
 def test_5_mib_may_come_of_a_list_of_customers_or_events(
     server: ServerClient, acme: Workspace, call: str, many: str
 ) -> None:
@@ -66,7 +67,7 @@ def test_more_than_a_body_may_have_is_not_unpacked_at_all(server: ServerClient, 
     assert message == "The body is larger than 4096 KiB."
 
 
-@pytest.mark.parametrize("path", [ACTION, CAPTURE])
+@each("path", [ACTION, CAPTURE])
 def test_the_bridge_reads_64_kib_and_unpacks_64_kib(sdk: SdkClient, path: str) -> None:
     least = json.dumps(LEAST[path]).encode()
     too_large = sdk.post(path, gzip.compress(padded(least, 64 * 1024 + 1)), headers=PACKED)
@@ -99,7 +100,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("name", MALFORMED)
+@each("name", MALFORMED)
 def test_what_is_not_gzip_is_refused(server: ServerClient, journey: Journey, name: str) -> None:
     body, reason = MALFORMED[name]
     answer = send(server, journey, body)
@@ -114,7 +115,7 @@ def test_what_was_packed_is_held_to_the_same_rules(server: ServerClient, journey
     assert "not JSON" in refused(send(server, journey, gzip.compress(b"{")), status=400, error="Invalid request")
 
 
-@pytest.mark.parametrize("encoding", ["br", "deflate", "zstd", "compress", "gzip, gzip", "gzip, identity", "x"])
+@each("encoding", ["br", "deflate", "zstd", "compress", "gzip, gzip", "gzip, identity", "x"])
 def test_other_encodings_are_415(server: ServerClient, journey: Journey, encoding: str) -> None:
     answer = trigger(server, journey, gzip.compress(ADA), headers={"Content-Encoding": encoding})
     refused(answer, status=415, error="Unsupported media type")

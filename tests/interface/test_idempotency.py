@@ -15,8 +15,9 @@ from customers.models import Customer, Event
 from engage.http.idempotency import prune_idempotency_records
 from engage.models import IdempotencyRecord, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
-from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call
+from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, both_calls_apart, call
 from tests.support.calls import data, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import (
     ApiKeyFactory,
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.journey(people=["ada", "bob"])
 ADA = {"external_id": "ada"}
 KEY = {"Idempotency-Key": "4711"}
 FORMS = {"one": ADA, "many": {"external_ids": ["ada", "bob"], "payload": {"coupon": "X"}}}
-every_form = pytest.mark.parametrize("form", FORMS)
+every_form = each("form", FORMS)
 
 
 def is_replay_of(answer: Answer, first: Answer) -> bool:
@@ -103,7 +104,7 @@ def test_an_event_is_made_once(sdk: SdkClient) -> None:
     assert ids == {Event.objects.get().id}
 
 
-@pytest.mark.parametrize("form", ["one", "many"])
+@each("form", ["one", "many"])
 def test_events_sent_again_are_recorded_once(server: ServerClient, journey: Journey, form: str) -> None:
     one = {"external_id": "ada", "eventName": "bought"}
     body = one if form == "one" else {"events": [one, {**one, "external_id": "nobody"}]}
@@ -188,7 +189,7 @@ def test_after_24_hours_the_call_is_done_anew(server: ServerClient, journey: Jou
 MALFORMED = ["", "x" * 256, "a b", "a\tb", "a\x7f", "é", "\x00"]
 
 
-@pytest.mark.parametrize("key", MALFORMED)
+@each("key", MALFORMED)
 def test_what_is_no_key_is_refused(server: ServerClient, sdk: SdkClient, journey: Journey, key: str) -> None:
     for answer in (
         trigger(server, journey, ADA, headers={"Idempotency-Key": key}),
@@ -199,14 +200,14 @@ def test_what_is_no_key_is_refused(server: ServerClient, sdk: SdkClient, journey
     assert (Trigger.objects.count(), Interaction.objects.count()) == (0, 0)
 
 
-@pytest.mark.parametrize("key", ["0", "x" * 255, '"quoted"', "!~"])
+@each("key", ["0", "x" * 255, '"quoted"', "!~"])
 def test_a_key_is_1_to_255_visible_characters(server: ServerClient, journey: Journey, key: str) -> None:
     first, again = [trigger(server, journey, ADA, headers={"Idempotency-Key": key}) for _ in range(2)]
     assert is_replay_of(again, first)
 
 
 @every_form
-@pytest.mark.parametrize("other", [{"external_id": "bob"}, {"external_ids": ["ada"]}, {**ADA, "payload": {"a": 1.0}}])
+@each("other", [{"external_id": "bob"}, {"external_ids": ["ada"]}, {**ADA, "payload": {"a": 1.0}}])
 def test_another_body_with_the_same_key_is_refused(
     server: ServerClient, journey: Journey, form: str, other: dict[str, Any]
 ) -> None:
@@ -223,7 +224,7 @@ def test_a_bridge_call_with_another_body_is_refused(sdk: SdkClient) -> None:
     refused(call(sdk, ACTION, {"messageId": "m-2"}, headers=KEY), status=422, error="Idempotency key reused")
 
 
-@pytest.mark.parametrize("field", ["userId", "external_id", "email", "phone"])
+@each("field", ["userId", "external_id", "email", "phone"])
 def test_two_people_of_an_app_with_the_same_key_are_both_served(sdk: SdkClient, field: str) -> None:
     seen = {"userId": None, "actionType": "track_event", "actionData": {"eventName": "seen"}}
     sent = {"email": ("ada@example.com", "bob@example.com"), "phone": ("+4915112345678", "+4915112345679")}
@@ -280,7 +281,7 @@ def _one_did_it(answers: list[Answer]) -> None:
         assert (busy.json()["code"], busy["Retry-After"]) == ("request_in_progress", "1")
 
 
-@every_form
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.django_db(transaction=True)
 def test_of_16_simultaneous_triggers_one_is_done(server: ServerClient, journey: Journey, form: str) -> None:
     _one_did_it(all_at_once([lambda: trigger(server, journey, FORMS[form], headers=KEY)] * CALLERS))
@@ -289,7 +290,7 @@ def test_of_16_simultaneous_triggers_one_is_done(server: ServerClient, journey: 
     assert again["Idempotency-Replayed"] == "true"
 
 
-@both_calls
+@both_calls_apart
 @pytest.mark.django_db(transaction=True)
 def test_of_16_simultaneous_bridge_calls_one_is_done(sdk: SdkClient, path: str) -> None:
     _one_did_it(all_at_once([lambda: call(sdk, path, {}, headers=KEY)] * CALLERS))
@@ -308,7 +309,7 @@ def test_while_the_first_is_served_the_next_is_told_to_come_back(server: ServerC
     assert Trigger.objects.count() == 2
 
 
-@both_calls
+@both_calls_apart
 @pytest.mark.django_db(transaction=True)
 def test_a_served_call_holds_up_nobody_else_with_its_key(sdk: SdkClient, rival_sdk: SdkClient, path: str) -> None:
     with transaction.atomic():  # not committed yet
@@ -326,7 +327,7 @@ def test_a_served_trigger_holds_up_no_colleague(server: ServerClient, acme: Work
         assert (answer.status_code, "Idempotency-Replayed" in answer) == (202, False)
 
 
-@both_calls
+@both_calls_apart
 @pytest.mark.django_db(transaction=True)
 def test_a_call_that_is_served_holds_up_none_of_the_same_caller_with_another_key(sdk: SdkClient, path: str) -> None:
     with transaction.atomic():  # not committed yet
@@ -375,7 +376,7 @@ def test_records_go_with_their_key_and_their_app(server: ServerClient, sdk: SdkC
     assert not IdempotencyRecord.objects.exists()
 
 
-@pytest.mark.parametrize("caller", ["api_key_id", "app_id"])
+@each("caller", ["api_key_id", "app_id"])
 def test_the_database_refuses_a_record_that_links_two_workspaces(
     server: ServerClient, sdk: SdkClient, rival: Workspace, caller: str
 ) -> None:

@@ -12,6 +12,7 @@ from journeys.webhooks.client import Limits
 from tests.journeys.webhooks.standing import send
 from tests.support.bridge_calls import submit
 from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 from tests.support.receiver import running
@@ -38,7 +39,7 @@ def walk_through(server: ServerClient, acme: Workspace, *steps: dict[str, Any], 
     return Enrollment.objects.get()
 
 
-@pytest.mark.parametrize(("email", "sent_to"), [(None, ""), ("ada@example.com", "ada@example.com")])
+@each("email, sent_to", [(None, ""), ("ada@example.com", "ada@example.com")])
 def test_a_form_does_not_decide_where_a_customer_s_mail_goes(
     server: ServerClient, acme: Workspace, ada: Customer, email: str | None, sent_to: str
 ) -> None:
@@ -57,8 +58,8 @@ def test_a_form_does_not_decide_where_a_customer_s_mail_goes(
 
 
 # Whether the attribute is meant: in the second case, this proves that the first could have been met.
-either = pytest.mark.parametrize(("root", "met"), [("customer", False), ("customer.attributes", True)])
-every_name = pytest.mark.parametrize("name", NAMES)
+either = each("root, met", [("customer", False), ("customer.attributes", True)])
+every_name = each("name", NAMES)
 
 
 def a_a_test_of(root: str, name: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from engage.models import AuditEntry, Workspace
 from tests.bridge.identity.tokens import proving, token
 from tests.support.bridge_calls import ACTION, ANON, IDENTIFY, SEEN, click, identify, submit
 from tests.support.calls import customers_path, data, refused
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory
 
@@ -73,7 +74,7 @@ def test_the_anonymous_customer_becomes_the_known_one(acme: Workspace, sdk: SdkC
     assert Interaction.objects.filter(customer=ada).count() == Interaction.objects.count() == 3
 
 
-@pytest.mark.parametrize("seen_before", [True, False])
+@each("seen_before", [True, False])
 def test_the_anonymous_id_leads_to_the_known_one_from_then_on(
     acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer, seen_before: bool
 ) -> None:
@@ -99,8 +100,8 @@ def test_it_still_does_after_a_put_that_does_not_name_it(
     assert Event.objects.get().customer == ada
 
 
-@pytest.mark.parametrize(
-    ("said", "found", "left"),
+@each(
+    "said, found, left",
     [
         ({"external_id": "ada"}, True, {"user_id": ANON, "external_id": "ada"}),
         ({"external_id": "ada", "userId": "u-9"}, True, {"user_id": "u-9", "external_id": "ada"}),
@@ -111,7 +112,7 @@ def test_it_still_does_after_a_put_that_does_not_name_it(
         ({"customerId": ..., "phone": "+491701234567"}, True, {"user_id": ANON, "phone": "+491701234567"}),
     ],
 )
-@pytest.mark.parametrize("batch", [False, True])
+@each("batch", [False, True])
 def test_what_a_put_leaves_of_what_only_pages_have_said(
     acme: Workspace, sdk: SdkClient, server: ServerClient, said: dict[str, Any], found: bool, left: dict[str, str],
     batch: bool,
@@ -134,7 +135,7 @@ def test_what_a_put_leaves_of_what_only_pages_have_said(
     assert Event.objects.filter(customer=customer).count() == (2 if found else 1)
 
 
-@pytest.mark.parametrize("also", [{}, {"external_id": "bob"}])
+@each("also", [{}, {"external_id": "bob"}])
 def test_what_a_server_says_of_the_user_id_comes_first(
     acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer, also: dict[str, str]
 ) -> None:
@@ -200,8 +201,8 @@ def test_attributes_without_room_are_left_out(sdk: SdkClient, ada: Customer) -> 
 # Never merged -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("holder", "known"),
+@each(
+    "holder, known",
     [
         ({"user_id": ANON, "external_id": "bob"}, {"external_id": "ada"}),
         ({"user_id": ANON, "email": "bob@example.com"}, {"external_id": "ada"}),
@@ -259,7 +260,7 @@ STRANGERS: list[dict[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("known", STRANGERS)
+@each("known", STRANGERS)
 def test_a_stranger_takes_over_nobody_whom_a_server_knows(
     acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer, u77: Customer, known: dict[str, str]
 ) -> None:
@@ -273,9 +274,9 @@ def test_a_stranger_takes_over_nobody_whom_a_server_knows(
     assert not Interaction.objects.exists()
 
 
-@pytest.mark.parametrize("known", [{"email": "evil@evil.example"}, {"external_id": "evil"}, {"phone": "+491701234567"}])
-@pytest.mark.parametrize("says", ["click", "identify"])
-@pytest.mark.parametrize("signs_up", [False, True])
+@each("known", [{"email": "evil@evil.example"}, {"external_id": "evil"}, {"phone": "+491701234567"}])
+@each("says", ["click", "identify"])
+@each("signs_up", [False, True])
 def test_a_stranger_takes_over_nobody_in_advance(
     acme: Workspace, sdk: SdkClient, server: ServerClient, known: dict[str, str], says: str, signs_up: bool
 ) -> None:
@@ -325,8 +326,8 @@ def test_a_merge_is_noted(acme: Workspace, sdk: SdkClient, server: ServerClient,
 # Another identifier of somebody who has been identified ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("confirmed", "covered", "added"),
+@each(
+    "confirmed, covered, added",
     [(False, False, ["email"]), (True, False, []), (True, True, ["email"]), (False, True, ["email"])],
 )
 def test_another_identifier_is_taken_for_whom_nobody_knows_or_with_a_proof(
@@ -344,7 +345,7 @@ def test_another_identifier_is_taken_for_whom_nobody_knows_or_with_a_proof(
     assert ("email" in ada.claimed_identifiers) is (not covered and bool(added))
 
 
-@pytest.mark.parametrize("known", [False, True])
+@each("known", [False, True])
 def test_what_was_added_does_not_tell_whether_the_one_identifier_was_known(
     acme: Workspace, sdk: SdkClient, known: bool
 ) -> None:
@@ -390,8 +391,8 @@ def test_it_needs_no_preflight(sdk: SdkClient, ada: Customer) -> None:
     done(answer)
 
 
-@pytest.mark.parametrize(
-    ("body", "missing"),
+@each(
+    "body, missing",
     [
         ({"userId": ANON}, "At least one of external_id, email, phone must be present."),
         ({"external_id": "ada"}, "userId is required."),
@@ -422,8 +423,8 @@ def test_only_allowed_origins(acme: Workspace, ada: Customer) -> None:
     assert not Alias.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("sent", "code"),
+@each(
+    "sent, code",
     [
         ({}, "identity_token_missing"),
         ({"identityToken": "none"}, "identity_token_invalid"),
@@ -453,7 +454,7 @@ def test_who_reports_has_it_marked(acme: Workspace, ada: Customer) -> None:
     assert (marked.kind, marked.verified, marked.identity_problem) == ("identify", False, "missing")
 
 
-@pytest.mark.parametrize("events", [1, 30])
+@each("events", [1, 30])
 def test_a_merge_costs_as_many_queries_however_much_there_is(
     sdk: SdkClient, ada: Customer, django_assert_num_queries: DjangoAssertNumQueries, events: int
 ) -> None:

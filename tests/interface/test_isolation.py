@@ -19,6 +19,7 @@ from engage.models import Workspace
 from journeys.models import Journey
 from tests.interface.tenants import CALLS, Tenant, body_of, everything_of, path_of, tenant
 from tests.support.calls import data
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import CustomerFactory, SegmentFactory
 from tests.support.tables import taken_back
@@ -200,8 +201,8 @@ def test_a_key_stands_wherever_its_id_may(us: Tenant, subtests: pytest.Subtests)
             assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("path", SDK_CALLS)
-@pytest.mark.parametrize("named", [("userId",), ("external_id",), ("email",), ("phone",), ("external_id", "phone")])
+@each("path", SDK_CALLS)
+@each("named", [("userId",), ("external_id",), ("email",), ("phone",), ("external_id", "phone")])
 def test_an_app_never_reaches_a_foreign_customer(
     us: Tenant, them: Tenant, sdk: SdkClient, path: str, named: tuple[str, ...]
 ) -> None:

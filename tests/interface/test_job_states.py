@@ -9,12 +9,13 @@ from pytest_django import DjangoAssertNumQueries
 from customers.models import Customer
 from journeys.models import Enrollment, Journey
 from tests.support.calls import data, job_of, let_workers_decide, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 
 pytestmark = pytest.mark.usefixtures("cast")
 
 
-@pytest.mark.parametrize("body", [{"external_id": "ada"}, {"external_ids": ["ada"]}])
+@each("body", [{"external_id": "ada"}, {"external_ids": ["ada"]}])
 def test_a_queued_job_says_so(server: ServerClient, journey: Journey, body: dict[str, Any]) -> None:
     answered = data(trigger(server, journey, body))
     [job_id] = answered.get("jobIds") or [answered["jobId"]]

@@ -57,10 +57,8 @@ def test_biting_json_is_a_400_that_says_why(server: ServerClient, journey: Journ
     assert not Trigger.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("call", "body"), [("batch", b'{"customers": [%s]}'), ("events", b'{"events": [%s]}'), ("events", b"%s")]
-)
-@pytest.mark.parametrize(("opening", "closing"), [(b'{"a": ', b"}"), (b"[", b"]")])
+@each("call, body", [("batch", b'{"customers": [%s]}'), ("events", b'{"events": [%s]}'), ("events", b"%s")])
+@each("opening, closing", [(b'{"a": ', b"}"), (b"[", b"]")])
 def test_what_is_nested_too_deeply_to_be_compared_is_a_400(
     acme: Workspace, server: ServerClient, call: str, body: bytes, opening: bytes, closing: bytes
 ) -> None:
@@ -71,7 +69,7 @@ def test_what_is_nested_too_deeply_to_be_compared_is_a_400(
         assert refused(answer, status=400, error="Invalid request") == "The body is nested too deeply.", levels
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         b'"\\ud83d\\ude00"', b'"\\\\u0000"', b'"\\u0001"', b"18446744073709551615", b"-9223372036854775808",
@@ -109,7 +107,7 @@ def test_another_content_type_is_415(server: ServerClient, journey: Journey, con
     refused(answer, status=415, error="Unsupported media type")
 
 
-@pytest.mark.parametrize(
+@each(
     "content_type",
     ["application/json; charset=utf-8", 'application/json;charset="UTF-8"', "application/json; charset=utf8"],
 )

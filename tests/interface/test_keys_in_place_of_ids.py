@@ -17,6 +17,7 @@ from journeys.seeding.reading import InvalidSeed
 from journeys.seeding.seed import read_seed, seed_workspace
 from journeys.steps.provider import InvalidConnection
 from tests.support.calls import data
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, SegmentFactory
 
@@ -79,7 +80,7 @@ def made(workspace: Workspace, key: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("key", AMBIGUOUS)
+@each("key", AMBIGUOUS)
 def test_a_key_that_could_be_taken_for_something_else_is_refused(acme: Workspace, key: str) -> None:
     for way, make in made(acme, key).items():
         with pytest.raises((InvalidJourney, InvalidConnection, InvalidSeed, ValidationError)) as refusal:

@@ -16,6 +16,7 @@ from engage.sizes import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob, Journey
 from tests.support.bridge_calls import CAPTURE, LEAST
 from tests.support.calls import data, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import ApiKeyFactory
 from tests.support.simultaneous import all_at_once
@@ -52,9 +53,7 @@ def test_the_headers_tell_limit_remaining_and_reset(acme: Workspace, journey: Jo
         assert answer["RateLimit"].startswith(f'"trigger";r={remaining};t=')
 
 
-@pytest.mark.parametrize(
-    ("rate", "seconds"), [("5/s", 1), ("5/m", 60), ("5/h", 3600), ("5/d", 86_400), ("5/30s", 30), ("5/15m", 900)]
-)
+@each("rate, seconds", [("5/s", 1), ("5/m", 60), ("5/h", 3600), ("5/d", 86_400), ("5/30s", 30), ("5/15m", 900)])
 def test_a_rate_names_its_window(acme: Workspace, journey: Journey, rate: str, seconds: int) -> None:
     answer = trigger(limited(acme, rate), journey, {"external_id": "ada"})
     assert answer["RateLimit-Policy"] == f'"trigger";q=5;w={seconds}'
@@ -128,8 +127,8 @@ def failing(beginning: str, error: Exception) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(
-    ("status", "method", "options"),
+@each(
+    "status, method, options",
     [
         (405, "DELETE", {}),
         (406, "POST", {"headers": {"Accept": "text/html"}}),
@@ -159,18 +158,14 @@ def test_a_key_that_is_being_served_tells_the_limit(endpoint: Endpoint) -> None:
     assert (answer.status_code, LIMIT_HEADERS - set(answer.headers)) == (409, set())
 
 
-@pytest.mark.parametrize(
-    ("error", "status"), [(RuntimeError("our mistake"), 500), (OperationalError("server closed the connection"), 503)]
-)
+@each("error, status", [(RuntimeError("our mistake"), 500), (OperationalError("server closed the connection"), 503)])
 def test_a_failure_after_the_count_tells_the_limit(endpoint: Endpoint, error: Exception, status: int) -> None:
     with failing("INSERT INTO", error):
         answer = endpoint.call()
     assert (answer.status_code, LIMIT_HEADERS - set(answer.headers)) == (status, set())
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"), [({"Authorization": None, "X-App-Id": None}, 401), ({"Host": "no_host"}, 400)]
-)
+@each("headers, status", [({"Authorization": None, "X-App-Id": None}, 401), ({"Host": "no_host"}, 400)])
 def test_what_is_refused_before_the_count_tells_no_limit(
     endpoint: Endpoint, headers: dict[str, str | None], status: int
 ) -> None:
@@ -211,8 +206,8 @@ def test_each_key_counts_for_itself(acme: Workspace, journey: Journey) -> None:
     refused(trigger(one, journey, {"external_id": "ada"}), status=429, error="Rate limit exceeded")
 
 
-@pytest.mark.parametrize("rate", ["1/s", "1/7s", "1/m"])
-@pytest.mark.parametrize("begun", [0.0, 0.4, 3.0, 6.9, 17.5, 59.0])
+@each("rate", ["1/s", "1/7s", "1/m"])
+@each("begun", [0.0, 0.4, 3.0, 6.9, 17.5, 59.0])
 def test_who_waits_as_long_as_told_is_served(acme: Workspace, journey: Journey, rate: str, begun: float) -> None:
     server = limited(acme, rate)
     with time_machine.travel(datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=begun), tick=False) as clock:

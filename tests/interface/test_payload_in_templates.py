@@ -11,6 +11,7 @@ from journeys.webhooks.client import Limits
 from tests.journeys.webhooks.standing import send
 from tests.support.bridge_calls import submit
 from tests.support.calls import data, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import JourneyFactory
 from tests.support.receiver import Arrived, running
@@ -29,8 +30,8 @@ def webhook_after(server: ServerClient, acme: Workspace, call: dict[str, Any], *
     return arrived
 
 
-@pytest.mark.parametrize("sent_as", ["payload", "properties"])
-@pytest.mark.parametrize("named", [{"external_id": "ada"}, {"external_ids": ["ada"]}])
+@each("sent_as", ["payload", "properties"])
+@each("named", [{"external_id": "ada"}, {"external_ids": ["ada"]}])
 def test_the_payload_is_read_as_api_payload_and_as_api_properties(
     server: ServerClient, acme: Workspace, ada: Customer, named: dict[str, Any], sent_as: str
 ) -> None:

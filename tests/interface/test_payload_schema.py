@@ -41,7 +41,7 @@ def journey(acme: Workspace) -> Journey:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("dry_run", ["", "?dryRun=true"])
+@each("dry_run", ["", "?dryRun=true"])
 def test_a_payload_that_breaks_it_is_refused_with_the_places(
     journey: Journey, server: ServerClient, dry_run: str
 ) -> None:

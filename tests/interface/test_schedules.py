@@ -18,6 +18,7 @@ from journeys.operations.backlog import backlog
 from journeys.operations.retention import EVENTS
 from journeys.tasks import sweep
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory
@@ -60,7 +61,7 @@ def results() -> list[str]:
     return list(EnrollmentJob.objects.order_by("id").values_list("result", flat=True))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_until_it_is_due_a_job_is_queued_and_no_worker_decides_it(
     server: ServerClient, journey: Journey, form: str
 ) -> None:
@@ -91,7 +92,7 @@ def test_until_it_is_due_a_job_is_queued_and_no_worker_decides_it(
     )
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_what_is_past_is_due_at_once(server: ServerClient, journey: Journey, form: str) -> None:
     scheduled(server, journey, form, scheduledFor="2020-01-01T00:00:00Z")
     let_workers_decide()
@@ -111,7 +112,7 @@ def test_segments_are_resolved_at_the_call_and_the_entry_rules_when_it_is_due(
     assert results() == ["enrolled"]
 
 
-@pytest.mark.parametrize("before", [True, False])
+@each("before", [True, False])
 def test_what_ends_the_journey_counts_from_the_call_and_first_waits_from_when_it_is_due(
     server: ServerClient, acme: Workspace, *, before: bool
 ) -> None:
@@ -201,14 +202,14 @@ REFUSED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("message", REFUSED)
+@each("message", REFUSED)
 def test_what_is_wrong_is_named(server: ServerClient, journey: Journey, message: str) -> None:
     answer = trigger(server, journey, {"external_id": "ada", **REFUSED[message]})
     assert message in refused(answer, status=400, error="Invalid request")
     assert not EnrollmentJob.objects.exists()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_what_is_not_decided_by_its_time_is_expired(server: ServerClient, journey: Journey, form: str) -> None:
     over = {**FORMS[form], "expires_at": ahead(days=-1)}
     path = f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger?dryRun=true"

@@ -14,6 +14,7 @@ from engage.models import ApiKey, Workspace
 from engage.scopes import Scope
 from tests.interface.tenants import CALLS, OF_WHATEVER_IS_THERE, Tenant, body_of, everything_of, path_of, tenant
 from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import ApiKeyFactory, JourneyFactory
 from tests.support.tables import taken_back
@@ -166,8 +167,8 @@ def test_what_does_not_exist_is_not_found_also_with_a_limited_key(us: Tenant) ->
 # Networks -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("peer", "may_call"),
+@each(
+    "peer, may_call",
     [
         ("203.0.113.7", True),
         ("::ffff:203.0.113.7", True),

@@ -12,6 +12,7 @@ from engage.models import Workspace
 from journeys.counts.counting import fold
 from journeys.models import Journey, JourneyRevision
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import PRO, JourneyFactory, crowd
 
@@ -85,7 +86,7 @@ def test_statistics_count_what_happened_and_who_is_where(
     assert (earlier["entries"], earlier["outcomes"]["active"], earlier["steps"]["day"]["waiting"]) == ({}, 3, 3)
 
 
-@pytest.mark.parametrize("interval", ["hour", "day", "week"])
+@each("interval", ["hour", "day", "week"])
 def test_a_series_until_now_has_all_that_its_sums_have_even_of_an_hour_that_has_only_begun_for_the_database(
     server: ServerClient, acme: Workspace, journey: Journey, interval: str
 ) -> None:
@@ -99,8 +100,8 @@ def test_a_series_until_now_has_all_that_its_sums_have_even_of_an_hour_that_has_
     assert stats["series"][-1]["entries"] == {"enrolled": 3}
 
 
-@pytest.mark.parametrize(
-    ("query", "why"),
+@each(
+    "query, why",
     [
         ("interval=day", "from is required with an interval."),
         ("interval=month", "interval must be one of none, hour, day, week, not 'month'."),

@@ -25,6 +25,7 @@ from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history
 from tests.journeys.webhooks.standing import send
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import DAY, CustomerFactory, JourneyFactory, crowd
@@ -274,7 +275,7 @@ def test_every_act_is_kept_with_who_and_why(server: ServerClient, inside: Enroll
     assert not SteeringAct.objects.filter(workspace=rival).exists()
 
 
-@pytest.mark.parametrize("act", ["hold", "close", "abort"])
+@each("act", ["hold", "close", "abort"])
 def test_a_dry_run_says_what_would_happen_and_changes_nothing(
     server: ServerClient, inside: Enrollment, act: str
 ) -> None:
@@ -501,8 +502,8 @@ def test_a_claim_that_took_long_is_looked_at_again(
     assert WebhookAttempt.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    ("act", "body", "message"),
+@each(
+    "act, body, message",
     [
         ("hold", {"reason": 5}, "reason must be a string"),
         ("resume", {"perMinute": 0}, "perMinute must be from 1"),

@@ -8,6 +8,7 @@ from customers.models import Customer, Segment
 from engage.models import Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.support.calls import data, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import Cast, CustomerFactory, JourneyFactory, SegmentFactory, crowd, take_milliseconds
 
@@ -55,7 +56,7 @@ def test_the_answer_has_every_field_of_the_interface(server: ServerClient, journ
     assert Trigger.objects.get().id == trigger_id
 
 
-@pytest.mark.parametrize("spelling", ["external_ids", "externalIds"])
+@each("spelling", ["external_ids", "externalIds"])
 def test_external_ids_queue_their_customers(server: ServerClient, journey: Journey, spelling: str) -> None:
     assert queued_names(data(trigger(server, journey, {spelling: ["ada", "grace"]}))) == {"ada", "grace"}
 
@@ -68,7 +69,7 @@ def test_an_external_id_given_twice_is_one_job(server: ServerClient, journey: Jo
     assert queued_names(data(trigger(server, journey, {"external_ids": ["ada", "ada"]}))) == {"ada"}
 
 
-@pytest.mark.parametrize("spelling", ["segment_ids", "segmentIds"])
+@each("spelling", ["segment_ids", "segmentIds"])
 def test_a_segment_queues_all_its_members(server: ServerClient, journey: Journey, vip: Segment, spelling: str) -> None:
     assert queued_names(data(trigger(server, journey, {spelling: [vip.id]}))) == {"ada", "grace"}
 
@@ -85,8 +86,8 @@ def test_external_ids_and_segments_intersect(
     assert queued_names(data(trigger(server, journey, body))) == {"grace"}
 
 
-@pytest.mark.parametrize("spelling", ["exclude_external_ids", "excludeExternalIds"])
-@pytest.mark.parametrize("source", ["external_ids", "segment_ids", "both"])
+@each("spelling", ["exclude_external_ids", "excludeExternalIds"])
+@each("source", ["external_ids", "segment_ids", "both"])
 def test_exclusions_apply_whatever_the_source(
     server: ServerClient, journey: Journey, vip: Segment, source: str, spelling: str
 ) -> None:
@@ -107,7 +108,7 @@ def test_a_customer_without_an_external_id_is_never_excluded(
     assert data(trigger(server, journey, body))["customerIds"] == [anonymous.id]
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         {"external_ids": ["nobody"]},
@@ -116,7 +117,7 @@ def test_a_customer_without_an_external_id_is_never_excluded(
         {"external_ids": ["ada"], "segment_ids": []},
     ],
 )
-@pytest.mark.parametrize("prefer", ["return=representation", "return=minimal"])
+@each("prefer", ["return=representation", "return=minimal"])
 def test_a_call_that_selects_nobody_succeeds_with_empty_arrays_and_says_so(
     server: ServerClient, journey: Journey, vip: Segment, body: dict[str, Any], prefer: str
 ) -> None:
@@ -154,7 +155,7 @@ def test_customers_of_another_workspace_are_never_queued(
     assert answered["customersEnrolled"] == 4
 
 
-@pytest.mark.parametrize(
+@each(
     "prefer",
     ["return=minimal", "respond-async, return=minimal", 'RETURN = "Minimal"; x=y', "return=minimal, return=full"],
 )
@@ -164,7 +165,7 @@ def test_return_minimal_leaves_the_arrays_out(server: ServerClient, journey: Jou
     assert answer["Preference-Applied"] == "return=minimal"
 
 
-@pytest.mark.parametrize("prefer", ["return=representation, return=minimal", "return=minimalist", "x-return=minimal"])
+@each("prefer", ["return=representation, return=minimal", "return=minimalist", "x-return=minimal"])
 def test_another_preference_leaves_nothing_out(server: ServerClient, journey: Journey, prefer: str) -> None:
     answer = trigger(server, journey, {"external_ids": ["ada"]}, headers={"Prefer": prefer})
     assert len(data(answer)["customerIds"]) == 1

@@ -13,6 +13,7 @@ from journeys.steering.aborting import exit_all
 from journeys.steering.cancelling import cancel_trigger
 from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import DAY
 from tests.support.simultaneous import PATIENCE_SECONDS, elsewhere, impatient, made_to_wait
@@ -50,7 +51,7 @@ def test_no_waiting_job_is_decided_and_all_are_accounted_for(server: ServerClien
     assert act.numbers == {"cancelled": 2, "already_decided": 1, "exited": 0}
 
 
-@pytest.mark.parametrize("enrollments", ["keep", "exit"])
+@each("enrollments", ["keep", "exit"])
 def test_who_has_entered_by_the_call_stays_or_leaves(server: ServerClient, journey: Journey, enrollments: str) -> None:
     first = data(trigger(server, journey, {"external_id": "alan"}))
     let_workers_walk()

@@ -11,6 +11,7 @@ from customers.models import Customer
 from engage.models import ApiKey, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, JourneyRevision
 from tests.support.calls import data, job_of, let_workers_decide, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import DAY, PRO, ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
 from tests.support.tables import everything
@@ -46,7 +47,7 @@ def ada(acme: Workspace, rival: Workspace) -> Customer:
     return CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
 
 
-@pytest.mark.parametrize("body", [{"external_id": "ada"}, {"email": " ADA@example.com"}, {"external_ids": ["ada"]}])
+@each("body", [{"external_id": "ada"}, {"email": " ADA@example.com"}, {"external_ids": ["ada"]}])
 def test_who_would_enter_is_named_with_the_reason(
     server: ServerClient, journey: Journey, ada: Customer, body: dict[str, Any]
 ) -> None:
@@ -58,7 +59,7 @@ def test_who_would_enter_is_named_with_the_reason(
     assert (answered["unknownExternalIds"], answered["excluded"], answered["notInSegments"]) == ([], [], [])
 
 
-@pytest.mark.parametrize("body", [{"external_id": "ada"}, {"external_ids": ["ada", "nobody"]}])
+@each("body", [{"external_id": "ada"}, {"external_ids": ["ada", "nobody"]}])
 def test_nothing_is_written_and_nothing_is_queued(
     server: ServerClient, journey: Journey, ada: Customer, body: dict[str, Any]
 ) -> None:
@@ -184,8 +185,8 @@ def test_the_steps_are_told_also_for_who_would_not_enter(server: ServerClient, a
     assert [step["stepId"] for step in answered["rehearsal"]["steps"]] == ["day", "day"]
 
 
-@pytest.mark.parametrize(
-    ("steps", "end"),
+@each(
+    "steps, end",
     [
         ([], {"state": "completed", "reason": "The journey has no steps: it completes at once."}),
         ([{"id": "out", "type": "exit", "reason": "Enough."}], {"state": "exited", "reason": "Enough."}),
@@ -217,7 +218,7 @@ def test_many_customers_are_not_rehearsed(server: ServerClient, journey: Journey
     assert "rehearsal" not in tried(server, journey, {"external_ids": ["ada"]})
 
 
-@pytest.mark.parametrize("source", ["external_ids", "segment_ids"])
+@each("source", ["external_ids", "segment_ids"])
 def test_who_is_excluded_is_listed_and_not_decided_about(
     server: ServerClient, journey: Journey, acme: Workspace, ada: Customer, source: str
 ) -> None:
@@ -230,7 +231,7 @@ def test_who_is_excluded_is_listed_and_not_decided_about(
     assert eve.id not in str(answered)
 
 
-@pytest.mark.parametrize("name", ["customerId", "external_id", "email"])
+@each("name", ["customerId", "external_id", "email"])
 def test_an_excluded_single_customer_is_listed_so_by_whatever_they_are_named(
     server: ServerClient, journey: Journey, ada: Customer, name: str
 ) -> None:
@@ -251,7 +252,7 @@ def test_who_is_in_none_of_the_segments_is_listed(
     assert results(answered) == {"ada": "enrolled"}
 
 
-@pytest.mark.parametrize("dry", ["false", "0"])
+@each("dry", ["false", "0"])
 def test_dry_run_false_triggers(server: ServerClient, journey: Journey, ada: Customer, dry: str) -> None:
     data(dry_run(server, journey, {"external_id": "ada"}, dry=dry))
     assert EnrollmentJob.objects.count() == 1
@@ -261,7 +262,7 @@ def test_one_is_true_as_some_clients_write_it(server: ServerClient, journey: Jou
     assert results(tried(server, journey, {"external_id": "ada"}, dry="1")) == {"ada": "enrolled"}
 
 
-@pytest.mark.parametrize("query", ["dryRun=2", "dryRun=", "dryRun=True", "dryRun=true&dryRun=false", "dryRun=a%00b"])
+@each("query", ["dryRun=2", "dryRun=", "dryRun=True", "dryRun=true&dryRun=false", "dryRun=a%00b"])
 def test_another_value_is_refused_and_nothing_is_queued(
     server: ServerClient, journey: Journey, ada: Customer, query: str
 ) -> None:
@@ -270,7 +271,7 @@ def test_another_value_is_refused_and_nothing_is_queued(
     assert not EnrollmentJob.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["dryrun", "dry_run", "DryRun", "dry-run", "dryRun[]", "dry.run"])
+@each("name", ["dryrun", "dry_run", "DryRun", "dry-run", "dryRun[]", "dry.run"])
 def test_another_spelling_is_refused_so_that_nobody_triggers_by_mistake(
     server: ServerClient, journey: Journey, ada: Customer, name: str
 ) -> None:
@@ -280,8 +281,8 @@ def test_another_spelling_is_refused_so_that_nobody_triggers_by_mistake(
     assert not EnrollmentJob.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("fields", "body"),
+@each(
+    "fields, body",
     [
         ({}, {}),
         ({}, {"external_id": 1}),

@@ -10,6 +10,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import DAY, NAMES, CustomerFactory, crowd
 
@@ -63,8 +64,8 @@ def test_it_tells_of_each_job_what_its_look_up_tells(
     assert told["enrollmentId"] == Enrollment.objects.get(customer=grace).id
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
+@each(
+    "query, names",
     [
         ("", {"ada", "grace", "alan", "edsger"}),
         ("?result=enrolled", {"grace", "alan"}),
@@ -92,7 +93,7 @@ def test_before_a_worker_decides_they_are_queued(
     assert listed(server, journey, called) == {**waiting, "edsger": "cancelled"}
 
 
-@pytest.mark.parametrize("query", ["?limit=3", "?limit=1&status=decided", "?limit=2&result=enrolled"])
+@each("query", ["?limit=3", "?limit=1&status=decided", "?limit=2&result=enrolled"])
 def test_pages_tell_of_each_job_once_and_in_order(
     server: ServerClient, journey: Journey, called: dict[str, Any], query: str
 ) -> None:
@@ -129,8 +130,8 @@ def test_a_call_that_selected_nobody_has_none(server: ServerClient, journey: Jou
     assert page == {"triggerId": answered["triggerId"], "jobs": [], "nextCursor": None}
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
+@each(
+    "query, message",
     [
         ("?status=done", "status must be one of queued, decided, failed, cancelled, not 'done'."),
         ("?result=", "result must be one of enrolled, already_enrolled, "),

@@ -10,6 +10,7 @@ from customers.models import Customer, Segment
 from engage.models import Workspace
 from journeys.models import Journey, Trigger, UnknownExternalId
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import NAMES, ApiKeyFactory, Cast, CustomerFactory, JourneyFactory, SegmentFactory, crowd
 from tests.support.tables import tables_that_mention
@@ -120,7 +121,7 @@ def test_what_is_told_is_as_of_the_call(
     assert (call["unknownExternalIds"], call["notInSegments"]) == (["late"], told(cast, "edsger"))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_a_call_leaves_out_whom_its_dry_run_leaves_out(
     server: ServerClient, journey: Journey, acme: Workspace, cast: Cast, vip: Segment, seed: int
 ) -> None:
@@ -198,7 +199,7 @@ def test_of_erased_customers_the_ids_alone_are_told(
     assert not tables_that_mention("edsger")
 
 
-@pytest.mark.parametrize("field", ["external_ids", "exclude_external_ids"])
+@each("field", ["external_ids", "exclude_external_ids"])
 def test_an_external_id_that_was_unknown_goes_with_the_person_who_came_to_have_it(
     server: ServerClient, acme: Workspace, journey: Journey, field: str
 ) -> None:

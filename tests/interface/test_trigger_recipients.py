@@ -19,6 +19,7 @@ from tests.support.calls import (
     refused,
     trigger,
 )
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import Cast, CustomerFactory, JourneyFactory, crowd, take_milliseconds
 
@@ -152,8 +153,8 @@ def test_what_is_wrong_with_one_is_that_one_s_result(server: ServerClient, journ
     assert EnrollmentJob.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "error"),
+@each(
+    "body, error",
     [
         ({"recipients": []}, "Missing required parameter"),
         ({"recipients": [{}] * 1001}, "Array size exceeded"),
@@ -226,7 +227,7 @@ def padded(size: int) -> bytes:
     return json.dumps(body).encode()
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@each("packed", [False, True])
 def test_its_body_may_be_4_mib_large_and_that_of_others_1_mib(
     server: ServerClient, journey: Journey, *, packed: bool
 ) -> None:

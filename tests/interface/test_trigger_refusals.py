@@ -9,6 +9,7 @@ from engage.credentials import new_key
 from engage.models import ApiKey, Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.support.calls import refused, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, SegmentFactory
 
@@ -35,14 +36,14 @@ def test_without_a_known_key_nobody_is_served(server: ServerClient, journey: Jou
     assert answer["WWW-Authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("scheme", ["Basic", "Token", "Bearer:"])
+@each("scheme", ["Basic", "Token", "Bearer:"])
 def test_a_key_that_is_sent_by_another_scheme_is_refused(server: ServerClient, journey: Journey, scheme: str) -> None:
     key = server.headers["Authorization"].removeprefix("Bearer ")
     answer = trigger(server, journey, {"external_id": "ada"}, headers={"Authorization": f"{scheme} {key}"})
     refused(answer, status=401, error="Unauthorized")
 
 
-@pytest.mark.parametrize("field", ["revoked_at", "expires_at"])
+@each("field", ["revoked_at", "expires_at"])
 def test_a_revoked_or_expired_key_is_refused(server: ServerClient, journey: Journey, field: str) -> None:
     ApiKey.objects.update(**{field: datetime.now(UTC) - timedelta(seconds=1)})
     refused(trigger(server, journey, {"external_id": "ada"}), status=401, error="Unauthorized")
@@ -62,7 +63,7 @@ def test_the_key_is_checked_before_the_body_is_read(server: ServerClient, journe
 
 # The journey ------------------------------------------------------------------------------------------------
 
-for_one_and_for_many = pytest.mark.parametrize("body", [{"external_id": "ada"}, {"external_ids": ["ada"]}])
+for_one_and_for_many = each("body", [{"external_id": "ada"}, {"external_ids": ["ada"]}])
 
 
 def test_a_word_of_other_paths_is_no_journey_s_id(server: ServerClient, journey: Journey) -> None:
@@ -106,7 +107,7 @@ def test_the_journey_is_checked_before_segments_and_customer(server: ServerClien
 # What is missing or too much --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         {},
@@ -130,8 +131,8 @@ def test_without_an_identifier_the_error_lists_those_accepted(
     assert message == f"At least one of {known} must be present."
 
 
-@pytest.mark.parametrize(
-    ("name", "canonical", "maximum"),
+@each(
+    "name, canonical, maximum",
     [
         ("external_ids", "external_ids", 1000),
         ("externalIds", "external_ids", 1000),
@@ -170,8 +171,8 @@ def test_of_one_segment_that_does_not_exist_the_message_says_it_all(server: Serv
     assert "details" not in answer.json()
 
 
-@pytest.mark.parametrize("single", ["external_id", "email", "customerId"])
-@pytest.mark.parametrize("bulk", ["external_ids", "segment_ids"])
+@each("single", ["external_id", "email", "customerId"])
+@each("bulk", ["external_ids", "segment_ids"])
 def test_single_and_bulk_together_are_refused(server: ServerClient, journey: Journey, single: str, bulk: str) -> None:
     message = refused(trigger(server, journey, {single: "ada", bulk: ["ada"]}), status=400, error="Invalid request")
     assert single in message
@@ -181,8 +182,8 @@ def test_single_and_bulk_together_are_refused(server: ServerClient, journey: Jou
 # Types and spellings ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
+@each(
+    "body, message",
     [
         ({"external_id": 7}, "external_id must be a string, but a number came."),
         ({"externalId": True}, "external_id must be a string, but a boolean came."),
@@ -215,8 +216,8 @@ def test_several_wrong_types_are_all_told(server: ServerClient, journey: Journey
     ]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "values"),
+@each(
+    "one, other, values",
     [
         ("external_id", "externalId", ("ada", "grace")),
         ("external_ids", "externalIds", (["ada"], ["grace"])),

@@ -9,6 +9,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.support.calls import data, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, take_milliseconds
 
@@ -47,7 +48,7 @@ def test_a_202_is_committed_with_its_payload(server: ServerClient, journey: Jour
     assert int(answered["jobId"].rsplit("-", 1)[1]) == job.queued_ms == job.trigger.queued_at.timestamp() * 1000
 
 
-@pytest.mark.parametrize("identifier", ["external_id", "externalId", "email", "customerId"])
+@each("identifier", ["external_id", "externalId", "email", "customerId"])
 def test_each_identifier_finds_its_customer(
     server: ServerClient, journey: Journey, ada: Customer, identifier: str
 ) -> None:
@@ -59,7 +60,7 @@ def test_an_email_is_trimmed_and_lower_cased(server: ServerClient, journey: Jour
     assert data(trigger(server, journey, {"email": "  Ada@Example.COM "}))["customerId"] == ada.id
 
 
-@pytest.mark.parametrize("name", ["payload", "properties"])
+@each("name", ["payload", "properties"])
 def test_the_payload_has_two_spellings(server: ServerClient, journey: Journey, ada: Customer, name: str) -> None:
     data(trigger(server, journey, {"external_id": "ada", name: {"a": {"b": [1, None]}}}))
     assert Trigger.objects.get().payload == {"a": {"b": [1, None]}}
@@ -74,8 +75,8 @@ def test_without_a_payload_an_empty_one_is_stored(server: ServerClient, journey:
     assert Trigger.objects.get().payload == {}
 
 
-@pytest.mark.parametrize(
-    ("body", "named"),
+@each(
+    "body, named",
     [
         ({"customerId": "f" * 24, "external_id": "ada", "email": "ada@example.com"}, "customerId"),
         ({"external_id": "nobody", "email": "ada@example.com"}, "external_id"),
@@ -113,7 +114,7 @@ def test_a_blank_identifier_is_absent(server: ServerClient, journey: Journey, ad
     assert data(trigger(server, journey, {"customerId": " ", "external_id": "ada"}))["customerId"] == ada.id
 
 
-@pytest.mark.parametrize("spelling", ["exclude_external_ids", "excludeExternalIds"])
+@each("spelling", ["exclude_external_ids", "excludeExternalIds"])
 def test_an_excluded_customer_is_told_so_and_not_queued(
     server: ServerClient, journey: Journey, ada: Customer, spelling: str
 ) -> None:
@@ -136,7 +137,7 @@ def test_a_list_of_exclusions_without_the_customer_changes_nothing(
     assert data(trigger(server, journey, {"external_id": "ada", "exclude_external_ids": ["grace"]}))["queued"] is True
 
 
-@pytest.mark.parametrize("excluded", [{}, {"exclude_external_ids": ["ada", "grace"]}])
+@each("excluded", [{}, {"exclude_external_ids": ["ada", "grace"]}])
 def test_who_has_no_external_id_is_queued_whoever_is_excluded(
     server: ServerClient, journey: Journey, acme: Workspace, excluded: dict[str, Any]
 ) -> None:
@@ -144,7 +145,7 @@ def test_who_has_no_external_id_is_queued_whoever_is_excluded(
     assert data(trigger(server, journey, {"email": "eve@example.com", **excluded}))["queued"] is True
 
 
-@pytest.mark.parametrize("name", ["customerId", "external_id", "email"])
+@each("name", ["customerId", "external_id", "email"])
 def test_nobody_has_an_identifier_that_is_too_long_to_be_stored(
     server: ServerClient, journey: Journey, name: str
 ) -> None:
@@ -182,8 +183,8 @@ def test_a_single_trigger_costs_two_queries(
         data(trigger(server, journey, {"external_id": "ada", "payload": {"a": 1}}))
 
 
-@pytest.mark.parametrize("single", ["external_id", "email", "customerId"])
-@pytest.mark.parametrize("bulk", ["external_ids", "segment_ids"])
+@each("single", ["external_id", "email", "customerId"])
+@each("bulk", ["external_ids", "segment_ids"])
 def test_an_empty_list_beside_a_single_one_is_absent(
     server: ServerClient, ada: Customer, journey: Journey, single: str, bulk: str
 ) -> None:

@@ -2,17 +2,16 @@
 
 from typing import Any
 
-import pytest
-
 from engage.models import Workspace
 from journeys.models import Trigger
 from tests.support.calls import data, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "value"),
+@each(
+    "one, other, value",
     [
         ("external_id", "externalId", "ada"),
         ("external_ids", "externalIds", ["ada"]),
@@ -38,8 +37,8 @@ def test_both_spellings_of_segment_ids(server: ServerClient, acme: Workspace) ->
     assert data(trigger(server, JourneyFactory.create(workspace=acme), body))["customersEnrolled"] == 1
 
 
-@pytest.mark.parametrize("blank", [None, "", "  "])
-@pytest.mark.parametrize(("filled", "other"), [("external_id", "externalId"), ("externalId", "external_id")])
+@each("blank", [None, "", "  "])
+@each("filled, other", [("external_id", "externalId"), ("externalId", "external_id")])
 def test_a_blank_spelling_is_absent_beside_a_filled_one(
     server: ServerClient, acme: Workspace, filled: str, other: str, blank: str | None
 ) -> None:
@@ -53,9 +52,7 @@ def test_a_payload_in_both_spellings_may_have_another_order(server: ServerClient
     assert data(trigger(server, JourneyFactory.create(workspace=acme), body))["queued"] is True
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [(True, 1), (False, 0), (1, 1.0), ("1", 1), ([], {}), (["a", "b"], ["b", "a"])]
-)
+@each("one, other", [(True, 1), (False, 0), (1, 1.0), ("1", 1), ([], {}), (["a", "b"], ["b", "a"])])
 def test_payloads_that_python_or_nobody_takes_for_equal_differ(
     server: ServerClient, acme: Workspace, one: Any, other: Any
 ) -> None:

@@ -26,6 +26,7 @@ from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, serve_until_empty, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.counted_by_history import counted_by_history
@@ -139,7 +140,7 @@ def test_a_move_is_in_the_history(server: ServerClient, ada: Customer) -> None:
     assert history(enrollment)[1:] == [("day", "done"), ("a", "done")]
 
 
-@pytest.mark.parametrize("revisions", [1, 2])
+@each("revisions", [1, 2])
 def test_a_wait_hears_what_it_was_begun_for_and_leads_where_it_leads_now(
     server: ServerClient, ada: Customer, revisions: int
 ) -> None:

@@ -6,6 +6,7 @@ from django.db import connection
 from engage.models import Workspace
 from journeys.models import Journey
 from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, crowd
 from tests.support.plans import note_statistics
@@ -78,7 +79,7 @@ WHERE key.relname = %s
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("key", KEYS)
+@each("key", KEYS)
 def test_the_key_of_references_is_newer_than_indexes_that_seem_as_good(key: str) -> None:
     """PostgreSQL takes the newest of equals, and keeps that plan for a session's foreign key checks."""
     with connection.cursor() as cursor:

@@ -12,6 +12,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import DAY, JourneyFactory, SegmentFactory, crowd
 from tests.support.plans import note_statistics
@@ -187,7 +188,7 @@ def test_events(server: ServerClient, acme: Workspace, names: list[str]) -> None
         report(server, acme, names, "bought")
 
 
-@pytest.mark.parametrize("action", ["close", "track_event", "update_profile"])
+@each("action", ["close", "track_event", "update_profile"])
 def test_a_click_by_somebody_of_whom_all_is_known(sdk: SdkClient, names: list[str], action: str) -> None:
     somebody = {"userId": "f" * 24, "external_id": names[0], "email": "nobody@example.com", "phone": names[1]}
     with reading_little():

@@ -77,7 +77,7 @@ TRIGGERS: list[dict[str, Any]] = [
 
 @pytest.mark.ada(email="ada@example.com")
 @pytest.mark.usefixtures("ada")
-@pytest.mark.parametrize("body", TRIGGERS)
+@each("body", TRIGGERS)
 def test_a_trigger_takes_what_the_document_says(
     server: ServerClient, acme: Workspace, journey: Journey, body: dict[str, Any]
 ) -> None:
@@ -117,7 +117,7 @@ ACTIONS: list[dict[str, Any]] = [
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("fields", ACTIONS)
+@each("fields", ACTIONS)
 def test_an_action_is_taken_as_the_document_says(sdk: SdkClient, fields: dict[str, Any]) -> None:
     body = {**LEAST[ACTION], **fields}
     answer = sdk.post(ACTION, body)
@@ -149,7 +149,7 @@ CAPTURES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("fields", CAPTURES)
+@each("fields", CAPTURES)
 def test_a_form_is_taken_as_the_document_says(sdk: SdkClient, fields: dict[str, Any]) -> None:
     body = {**LEAST[CAPTURE], **fields}
     answer = sdk.post(CAPTURE, body)
@@ -175,7 +175,7 @@ CUSTOMERS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("body", CUSTOMERS)
+@each("body", CUSTOMERS)
 def test_a_customer_is_taken_as_the_document_says(server: ServerClient, acme: Workspace, body: dict[str, Any]) -> None:
     answer = server.put(customers_path(acme), body)
     assert (answer.status_code == 201) is documented(body, "CustomerRequest"), answer
@@ -233,7 +233,7 @@ REPORTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("body", REPORTS)
+@each("body", REPORTS)
 def test_a_report_is_taken_as_the_document_says(server: ServerClient, acme: Workspace, body: dict[str, Any]) -> None:
     CustomerFactory.create(workspace=acme, external_id="ada")
     with time_machine.travel("2026-11-21T00:00Z", tick=False):
@@ -254,7 +254,7 @@ MEMBERS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("body", MEMBERS)
+@each("body", MEMBERS)
 def test_members_are_taken_as_the_document_says(server: ServerClient, acme: Workspace, body: dict[str, Any]) -> None:
     segment = SegmentFactory.create(workspace=acme)
     answer = server.post(customers_path(acme, "segments", segment.id, "members"), body)

@@ -7,6 +7,7 @@ import pytest
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from tests.support.calls import refused
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient
 
 ACTION = "/api/v1/sdk/bridge/action"
@@ -14,7 +15,8 @@ CAPTURE = "/api/v1/sdk/bridge/capture"
 IDENTIFY = "/api/v1/sdk/identify"
 ANON = "anon-7f3a"
 SEEN: dict[str, Any] = {"actionType": "track_event", "actionData": {"eventName": "seen"}}
-both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
+both_calls = each("path", [ACTION, CAPTURE])
+both_calls_apart = pytest.mark.parametrize("path", [ACTION, CAPTURE])  # for what lasts longer than rows
 
 # The least that each call needs.
 LEAST: dict[str, dict[str, Any]] = {

@@ -23,6 +23,7 @@ from customers.models import Customer, Event
 from engage.models import App, IdentityKey, Workspace
 from tests.bridge.identity.tokens import SECRET, token
 from tests.support.bridge_calls import ACTION, CAPTURE, call
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient
 from tests.support.factories import AppFactory, CustomerFactory
 
@@ -83,7 +84,7 @@ def test_a_token_proves_the_person(strict: SdkClient) -> None:
     assert Customer.objects.get().attributes == {"city": "Ulm"}
 
 
-@pytest.mark.parametrize("alg", ["RS256", "ES256", "EdDSA"])
+@each("alg", ["RS256", "ES256", "EdDSA"])
 def test_each_algorithm_verifies_by_its_public_key(acme: Workspace, alg: str) -> None:
     sdk = app_with(acme, alg=alg, secret=pem(alg))
 
@@ -131,8 +132,8 @@ FORGED: dict[str, tuple[Callable[[], str], str]] = {
 }
 
 
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("forged", FORGED)
+@each("known", [False, True])
+@each("forged", FORGED)
 def test_enforced_a_forged_token_writes_nothing(strict: SdkClient, acme: Workspace, forged: str, known: bool) -> None:
     if known:
         CustomerFactory.create(workspace=acme, external_id="ada")
@@ -141,7 +142,7 @@ def test_enforced_a_forged_token_writes_nothing(strict: SdkClient, acme: Workspa
     refused(as_ada(strict, None, **UPDATE, identityToken=made()), code)
 
 
-@pytest.mark.parametrize("alg", ["RS256", "HS256"])
+@each("alg", ["RS256", "HS256"])
 def test_a_public_key_is_no_shared_secret(acme: Workspace, alg: str) -> None:
     sdk = app_with(acme, alg=alg, secret=pem("RS256"))
     key = pem("RS256").encode()
@@ -177,8 +178,8 @@ def test_an_app_comes_with_its_keys(
         assert as_ada(strict, token(), **SEEN).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("claims", "fields", "covered"),
+@each(
+    "claims, fields, covered",
     [
         ({}, {"email": "ada@example.com"}, False),
         ({"email": "Ada@example.com"}, {"email": "ada@EXAMPLE.com"}, True),
@@ -201,9 +202,7 @@ def test_every_identifier_and_attribute_must_be_covered(
         refused(answer, "mismatch")
 
 
-@pytest.mark.parametrize(
-    "fields", [{"actionType": "close"}, UPDATE, {"actionType": "track_event", "actionData": {"eventName": "x"}}]
-)
+@each("fields", [{"actionType": "close"}, UPDATE, {"actionType": "track_event", "actionData": {"eventName": "x"}}])
 def test_an_anonymous_person_needs_no_token_and_somebody_known_does(
     strict: SdkClient, acme: Workspace, fields: dict[str, Any]
 ) -> None:
@@ -225,8 +224,8 @@ def test_anonymous_people_may_be_denied(acme: Workspace) -> None:
     assert not Customer.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("fields", "sent", "problem"),
+@each(
+    "fields, sent, problem",
     [
         ({"external_id": "ada", "userId": None}, None, "missing"),
         ({"external_id": "ada", "userId": None}, "forged", "invalid"),
@@ -261,7 +260,7 @@ def test_secrets_are_encrypted_in_the_database(strict: SdkClient) -> None:
         assert SECRET not in str(cursor.fetchall())
 
 
-@pytest.mark.parametrize("path", [ACTION, CAPTURE, "/api/v1/sdk/identify", "/api/v1/sdk/bridge/batch"])
+@each("path", [ACTION, CAPTURE, "/api/v1/sdk/identify", "/api/v1/sdk/bridge/batch"])
 def test_a_kept_answer_is_for_whom_the_token_proves(strict: SdkClient, path: str) -> None:
     about: dict[str, Any] = {"external_id": "ada", "idempotencyKey": "k"}
     body: dict[str, Any] = {

@@ -11,6 +11,7 @@ import pytest
 from engage.models import IdentityKey, Workspace
 from tests.bridge.identity.tokens import SECRET
 from tests.support.bridge_calls import ACTION, call
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 from tests.support.factories import AppFactory
 from tests.support.processes import ROOT
@@ -29,7 +30,7 @@ def test_each_sample_has_a_program() -> None:
     assert {sample.name for sample in SAMPLES.iterdir()} == PROGRAMS.keys()
 
 
-@pytest.mark.parametrize("sample", PROGRAMS)
+@each("sample", PROGRAMS)
 def test_an_app_takes_the_token_that_a_sample_makes(acme: Workspace, sample: str) -> None:
     program = PROGRAMS[sample][0]
     if shutil.which(program) is None:

@@ -16,6 +16,7 @@ from tests.bridge.identity.tokens import SECRET, token
 from tests.bridge.in_app.deliveries import CTA, KEY, deliver, events_of, offer
 from tests.support.bridge_calls import ACTION, CAPTURE
 from tests.support.calls import data, refused
+from tests.support.cases import each
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory
 
@@ -192,7 +193,7 @@ def test_calls_that_name_a_delivery_end_it_and_have_what_is_due_next(page: SdkCl
     assert set(again) == {"eventId", "due"}  # what the button does is done, and the state stays
 
 
-@pytest.mark.parametrize("whose", ["unknown", "foreign", "of another message", "of a person who is not there"])
+@each("whose", ["unknown", "foreign", "of another message", "of a person who is not there"])
 def test_a_delivery_that_is_not_theirs_is_refused_without_a_trace(
     page: SdkClient, rival: Workspace, anonymous: Customer, ada: Customer, whose: str
 ) -> None:

@@ -16,6 +16,7 @@ from journeys.in_app.transitions import State
 from journeys.models import Enrollment, InAppDelivery, Journey, StepRun, Trigger
 from tests.bridge.in_app.deliveries import ACTED, ENDS, KEY, OFFER, deliver, do, events_of, journey_of, offer
 from tests.support.calls import data, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 
 
@@ -59,7 +60,7 @@ def mistakes() -> Iterator[tuple[list[dict[str, Any]], str]]:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("steps", "told"), list(mistakes()))
+@each("steps, told", list(mistakes()))
 def test_a_mistake_is_refused_as_it_is_saved(
     acme: Workspace, message: Message, steps: list[dict[str, Any]], told: str
 ) -> None:
@@ -137,8 +138,8 @@ def test_it_is_skipped_once_the_message_is_not_active(
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 
 
-@pytest.mark.parametrize("flag", [True, False])
-@pytest.mark.parametrize("how", ["exit", "abort", "cancel", "step"])
+@each("flag", [True, False])
+@each("how", ["exit", "abort", "cancel", "step"])
 def test_it_is_withdrawn_with_its_enrollment(
     acme: Workspace, ada: Customer, message: Message, server: ServerClient, how: str, flag: bool
 ) -> None:

@@ -79,7 +79,7 @@ def test_a_new_message_is_a_draft_that_lists_nothing(acme: Workspace, server: Se
     assert (made["status"], made["actions"], made["forms"]) == ("draft", [], [])
 
 
-@pytest.mark.parametrize("key", ["a.b", "ä ö", "%41", "x" * 255])
+@each("key", ["a.b", "ä ö", "%41", "x" * 255])
 def test_a_key_may_be_any_message_id(acme: Workspace, server: ServerClient, key: str) -> None:
     data(server.put(path(acme, key), WHOLE), status=201)
     assert data(server.get(path(acme, key)), status=200)["key"] == key
@@ -144,7 +144,7 @@ def test_a_bad_definition_is_refused_with_its_place(
     assert not Message.objects.exists()
 
 
-@pytest.mark.parametrize("key", ["%20", "%00", "x" * 256])
+@each("key", ["%20", "%00", "x" * 256])
 def test_a_bad_key_is_refused(acme: Workspace, server: ServerClient, key: str) -> None:
     refused(server.put(f"{path(acme)}/{key}", WHOLE), status=400, error="Invalid message")
     assert not Message.objects.exists()

@@ -11,6 +11,7 @@ from engage.models import App, Workspace
 from tests.bridge.messages import sale
 from tests.support.bridge_calls import ACTION, CAPTURE, call
 from tests.support.bridge_calls import refused_without_a_trace as refused
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 from tests.support.factories import CustomerFactory, MessageFactory
 
@@ -75,15 +76,15 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "fields"), ALLOWED)
+@each("path, fields", ALLOWED)
 def test_enforced_a_message_does_what_it_lists(strict: SdkClient, path: str, fields: dict[str, Any]) -> None:
     assert call(strict, path, {"messageId": sale.KEY, **fields}).status_code == 200
 
     assert Interaction.objects.get().message_problems is None
 
 
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize(("path", "fields", "field", "why"), REFUSED)
+@each("known", [False, True])
+@each("path, fields, field, why", REFUSED)
 def test_enforced_nothing_else_is_written_whether_or_not_the_person_exists(
     strict: SdkClient, acme: Workspace, path: str, fields: dict[str, Any], field: str, why: str, known: bool
 ) -> None:
@@ -100,8 +101,8 @@ def test_enforced_nothing_else_is_written_whether_or_not_the_person_exists(
     assert [customer.attributes for customer in Customer.objects.all()] == ([{"plan": "free"}] if known else [])
 
 
-@pytest.mark.parametrize("status", [None, Message.Status.DRAFT, Message.Status.ARCHIVED])
-@pytest.mark.parametrize(("path", "fields"), [(ACTION, {"actionType": "close"}), (CAPTURE, {})])
+@each("status", [None, Message.Status.DRAFT, Message.Status.ARCHIVED])
+@each("path, fields", [(ACTION, {"actionType": "close"}), (CAPTURE, {})])
 def test_enforced_a_message_must_be_registered_and_active(
     strict: SdkClient, acme: Workspace, path: str, fields: dict[str, Any], status: str | None
 ) -> None:
@@ -120,7 +121,7 @@ def test_another_workspaces_message_is_none(rival: Workspace, message: Message, 
 
 
 @pytest.mark.usefixtures("message")
-@pytest.mark.parametrize(("path", "fields"), [(path, fields) for path, fields, _, _ in REFUSED])
+@each("path, fields", [(path, fields) for path, fields, _, _ in REFUSED])
 def test_open_a_message_may_do_anything(sdk: SdkClient, path: str, fields: dict[str, Any]) -> None:
     assert call(sdk, path, {"messageId": sale.KEY, **fields}).status_code == 200
 
@@ -128,7 +129,7 @@ def test_open_a_message_may_do_anything(sdk: SdkClient, path: str, fields: dict[
     assert (recorded.action_id, recorded.message_problems) == ("", None)
 
 
-@pytest.mark.parametrize(("path", "fields", "field", "why"), REFUSED)
+@each("path, fields, field, why", REFUSED)
 def test_reported_it_is_written_as_it_came_and_marked(
     sdk: SdkClient, reporting: SdkClient, path: str, fields: dict[str, Any], field: str, why: str
 ) -> None:
@@ -196,8 +197,8 @@ def test_with_an_action_id_the_definition_says_what_a_form_does(sdk: SdkClient) 
 
 
 @pytest.mark.usefixtures("message")
-@pytest.mark.parametrize(
-    ("path", "fields", "status"),
+@each(
+    "path, fields, status",
     [
         (ACTION, {"actionId": "nothing"}, 422),
         (ACTION, {"actionId": "opt"}, 422),
@@ -209,7 +210,7 @@ def test_with_an_action_id_the_definition_says_what_a_form_does(sdk: SdkClient) 
         (CAPTURE, {"actionId": "nps", "formData": {"score": "1"}, "submitAction": {"type": UPDATE}}, 422),
     ],
 )
-@pytest.mark.parametrize("policy", App.MessagePolicy)
+@each("policy", App.MessagePolicy)
 def test_an_action_id_is_held_to_its_definition_under_every_policy(
     sdk: SdkClient, path: str, fields: dict[str, Any], status: int, policy: str
 ) -> None:

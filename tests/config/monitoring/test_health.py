@@ -21,7 +21,7 @@ def get(path: str) -> Answer:
     return Answer.of(Client().get(path))
 
 
-@pytest.mark.parametrize(("path", "lines"), [("/livez", []), ("/readyz", []), ("/metrics", ["request"])])
+@each("path, lines", [("/livez", []), ("/readyz", []), ("/metrics", ["request"])])
 def test_what_is_asked_every_few_seconds_fills_no_log(path: str, lines: list[str]) -> None:
     with capture_logs() as logged:
         assert get(path).status_code == 200
@@ -136,7 +136,7 @@ def test_other_methods_are_refused_in_json(path: str, method: str) -> None:
     assert answer.json()["message"] == f'Method "{method}" not allowed.'
 
 
-@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+@each("path", ["/livez", "/readyz", "/metrics"])
 def test_a_head_is_a_get_without_its_body(path: str) -> None:
     answer = Answer.of(Client().head(path))
     assert (answer.status_code, answer.content) == (200, b"")

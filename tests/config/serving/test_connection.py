@@ -6,9 +6,8 @@ from functools import partial
 from typing import Any
 from unittest.mock import Mock
 
-import pytest
-
 from config.serving.connection import Connection
+from tests.support.cases import each
 
 POST = b"POST /long HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -29,7 +28,7 @@ class Loop:
             self._handed.popleft()()
 
 
-@pytest.mark.parametrize("calls", range(4))
+@each("calls", range(4))
 def test_what_a_caller_held_is_free_whenever_they_go_during_a_long_answer(calls: int) -> None:
     """Before the loop knows of it, before its first piece, after that, and after the last."""
     held: list[int] = []

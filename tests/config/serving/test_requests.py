@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from config.serving.refusals import Refused
 from config.serving.requests import Chunks, parse_head
+from tests.support.cases import each
 
 
 def refusal(raw: bytes) -> HTTPStatus:
@@ -34,8 +35,8 @@ def test_a_head_in_the_spelling_of_wsgi() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("line", "path"),
+@each(
+    "line, path",
     [
         (b"GET http://engage.example/livez HTTP/1.1", "/livez"),
         (b"GET http://engage.example HTTP/1.1", "/"),
@@ -46,8 +47,8 @@ def test_other_targets(line: bytes, path: str) -> None:
     assert parse_head(line + b"\r\nHost: a").path == path
 
 
-@pytest.mark.parametrize(
-    ("raw", "keeps_alive"),
+@each(
+    "raw, keeps_alive",
     [
         (b"GET / HTTP/1.1\r\nHost: a", True),
         (b"GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive", True),
@@ -64,7 +65,7 @@ def test_no_header_passes_for_another_that_a_proxy_sets() -> None:
     assert head.headers == {"HTTP_HOST": "a", "HTTP_X_FORWARDED_FOR": "192.0.2.7"}
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [
         b"",
@@ -106,7 +107,7 @@ def test_what_two_readers_could_understand_differently_is_refused(raw: bytes) ->
     assert refusal(raw) == HTTPStatus.BAD_REQUEST
 
 
-@pytest.mark.parametrize("coding", [b"gzip, chunked", b"identity", b"chunked, chunked", b"xchunked", b""])
+@each("coding", [b"gzip, chunked", b"identity", b"chunked, chunked", b"xchunked", b""])
 def test_other_codings_are_not_known(coding: bytes) -> None:
     assert refusal(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: " + coding) == HTTPStatus.NOT_IMPLEMENTED
 
@@ -142,7 +143,7 @@ def test_chunks_with_extensions_and_trailers() -> None:
     assert taken(WHOLE + b"GET") == (b"abc0123456789", b"GET")
 
 
-@pytest.mark.parametrize("split", range(len(WHOLE)))
+@each("split", range(len(WHOLE)))
 def test_however_they_arrive(split: int) -> None:
     assert taken(WHOLE[:split]) is None
     assert taken(WHOLE, split=split) == (b"abc0123456789", b"")
@@ -153,7 +154,7 @@ def test_no_more_is_taken_than_a_body_may_have() -> None:
     assert len(body) > 7
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [
         b"3\r\nabcd\r\n0\r\n\r\n",

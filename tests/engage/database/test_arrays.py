@@ -11,6 +11,7 @@ from hypothesis.extra.django import TestCase
 
 from engage.database.backend.arrays import WholeListDumper
 from engage.models import App, Workspace
+from tests.support.cases import each
 from tests.support.factories import AppFactory
 
 STORABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -37,7 +38,7 @@ class AnyListTest(TestCase):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
+@each(
     "texts", [[""], ["NULL"], ["null", "x"], ["a,b", "{c}", '"', "\\", "\\\"'"], [" a ", "\t\n"], ["ä", "\u2003", "🙂"]]
 )
 def test_texts_that_mean_something_in_an_array(texts: list[str]) -> None:
@@ -45,8 +46,8 @@ def test_texts_that_mean_something_in_an_array(texts: list[str]) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("values", "kind"),
+@each(
+    "values, kind",
     [([True, False], "bool"), ([1, None], "int"), ([["a", "b"], ["c", "d"]], "text"), ([1.5], "float8")],
 )  # fmt: skip
 def test_other_lists_are_left_to_psycopg(values: list[Any], kind: str) -> None:

@@ -14,22 +14,20 @@ from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 
 
-@pytest.mark.parametrize("sent", ["abc", "A-b_9", "x" * 64])
+@each("sent", ["abc", "A-b_9", "x" * 64])
 def test_a_request_id_that_fits_is_taken_and_echoed(server: ServerClient, sent: str) -> None:
     answer = server.get("/api/v1/nothing", headers={"X-Request-Id": sent})
     assert answer["X-Request-Id"] == sent == answer.json()["requestId"]
 
 
-@pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a\nb", "é", "{}", "a/b", "a.b", "a:b", "a~b"])
+@each("sent", ["", "x" * 65, "a b", "a\nb", "é", "{}", "a/b", "a.b", "a:b", "a~b"])
 def test_another_request_id_is_replaced(server: ServerClient, sent: str) -> None:
     answer = server.get("/api/v1/nothing", headers={"X-Request-Id": sent})
     assert re.fullmatch(r"[0-9a-f]{32}", answer["X-Request-Id"])
     assert answer.json()["requestId"] == answer["X-Request-Id"]
 
 
-@pytest.mark.parametrize(
-    "path", ["/adminx", "/api", "/api/v1/", "/api/v1/journeys", "/api/v2/journeys/a/b/trigger", "/%00"]
-)
+@each("path", ["/adminx", "/api", "/api/v1/", "/api/v1/journeys", "/api/v2/journeys/a/b/trigger", "/%00"])
 def test_an_unknown_address_is_a_404_in_json(server: ServerClient, path: str) -> None:
     refused(server.get(path), status=404, error="Not found")
 
@@ -66,8 +64,8 @@ def test_an_address_that_is_nearly_one_gets_a_hint(server: ServerClient, path: s
     assert message == f"There is nothing at this address.{hint}"
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "taken"),
+@each(
+    "method, path, taken",
     [("GET", "journeys/w/j/trigger", "POST"), ("PATCH", "journeys/w/jobs/j", "GET, DELETE, HEAD")],
 )
 def test_another_method_is_told_which_ones_there_are(server: ServerClient, method: str, path: str, taken: str) -> None:
@@ -99,13 +97,13 @@ def test_what_is_not_served_is_not_said_to_be_allowed(path: str) -> None:
     assert "OPTIONS" not in answer["Allow"]
 
 
-@pytest.mark.parametrize("accepted", ["", " ", ",", "*", "*; q=.2", "text/html, image/gif, *; q=.2", "*/*"])
+@each("accepted", ["", " ", ",", "*", "*; q=.2", "text/html, image/gif, *; q=.2", "*/*"])
 def test_json_is_served_to_who_accepts_anything(server: ServerClient, acme: Workspace, accepted: str) -> None:
     answer = server.get(f"/api/v1/journeys/{acme.id}/jobs/none", headers={"Accept": accepted})
     refused(answer, status=404, error="Job not found")
 
 
-@pytest.mark.parametrize("accepted", ["text/html", "text/*", "*html", "*/html", "text/html;*"])
+@each("accepted", ["text/html", "text/*", "*html", "*/html", "text/html;*"])
 def test_who_accepts_no_json_is_told_so(server: ServerClient, acme: Workspace, accepted: str) -> None:
     answer = server.get(f"/api/v1/journeys/{acme.id}/jobs/none", headers={"Accept": accepted})
     assert refused(answer, status=406, error="Not acceptable") == "The service answers in application/json only."
@@ -116,7 +114,7 @@ def test_a_format_in_the_query_is_a_parameter_that_nobody_knows(server: ServerCl
     refused(answer, status=404, error="Job not found")
 
 
-@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "1"}])
+@each("headers", [{}, {"Idempotency-Key": "1"}])
 def test_more_parameters_than_django_reads_are_a_400(
     server: ServerClient, acme: Workspace, headers: dict[str, str]
 ) -> None:
@@ -134,8 +132,8 @@ def test_a_bad_host_is_a_400_in_json(server: ServerClient, settings: Any) -> Non
     refused(answer, status=400, error="Invalid request")
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
+@each(
+    "method, path",
     [
         ("GET", "journeys/{}/jobs/x"),
         ("DELETE", "journeys/{}/jobs/x"),

@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from config import urls
 from journeys.models import Journey
 from tests.support.calls import refused, trigger
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 
 
@@ -36,8 +37,8 @@ def test_a_right_that_is_missing_is_no_fault_of_the_call(server: ServerClient, j
     assert message == "The database is not set up for this version of the service. Nothing was done; try again later."
 
 
-@pytest.mark.parametrize(
-    ("where", "status", "code", "kind"),
+@each(
+    "where, status, code, kind",
     [("/broken", 500, "internal_error", RuntimeError), ("/cut-off", 503, "service_unavailable", InterfaceError)],
 )
 @pytest.mark.urls(__name__)

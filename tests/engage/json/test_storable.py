@@ -43,7 +43,7 @@ def test_a_large_float_is_read_again_from_all_the_digits_that_postgresql_gives(n
     assert parse_object(b'{"a": %s}' % written_out.encode()) == {"a": int(Decimal(repr(number)))}
 
 
-@pytest.mark.parametrize(
+@each(
     "digits",
     [
         "1e15",

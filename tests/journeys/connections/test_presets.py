@@ -20,6 +20,7 @@ from journeys.tasks import walk
 from tests.journeys.connections.made import enter, journey_of
 from tests.journeys.connections.providers import STAND_INS, TOKEN, USER
 from tests.journeys.webhooks.standing import send
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 
 pytestmark = pytest.mark.django_db
@@ -71,7 +72,7 @@ def test_there_are_stand_ins_for_all() -> None:
     assert set(presets()) == set(STAND_INS) == set(TAKEN)
 
 
-@pytest.mark.parametrize("key", sorted(TAKEN))
+@each("key", sorted(TAKEN))
 def test_a_preset_is_a_connection_that_lacks_its_secrets_alone(key: str) -> None:
     preset = presets()[key]
     assert set(preset) - set(FIELDS) == {"key", "name", "channel", "documentation"}

@@ -159,7 +159,7 @@ def test_exit_conditions_that_are_not_said_stay_also_with_other_steps(acme: Work
     assert ways_of(saved.journey) == [(number, EXITS, ["again", "bought"]) for number in (1, 2)]
 
 
-@pytest.mark.parametrize("none", [None, []])
+@each("none", [None, []])
 def test_exit_conditions_can_be_taken_away(acme: Workspace, none: object) -> None:
     save(acme, exit_on=EXITS)
     saved = save(acme, exit_on=none)

@@ -12,6 +12,7 @@ from journeys.design.connections import save_connection
 from journeys.design.warnings import UNESCAPED
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import parse_course
+from tests.support.cases import each
 from tests.support.factories import JourneyFactory
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -86,8 +87,8 @@ def test_nothing_is_saved_and_all_that_is_wrong_comes_with_the_first(acme: Works
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("text", "strange"),
+@each(
+    "text, strange",
     [
         ("{{ user.name }}", "user.name"),
         ("{{ api.coupon }} {{ email }}", "api.coupon, email"),

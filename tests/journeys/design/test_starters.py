@@ -11,12 +11,13 @@ from journeys.design.warnings import warnings_of
 from journeys.entering.walk_through import walk_through
 from journeys.models import Journey
 from journeys.seeding.seed import read_seed, seed_workspace
+from tests.support.cases import each
 from tests.support.factories import CustomerFactory
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("name", STARTERS)
+@each("name", STARTERS)
 @pytest.mark.django_db
 def test_it_is_seeded_and_walked(name: str) -> None:
     starter = STARTERS[name]

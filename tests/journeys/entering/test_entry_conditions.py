@@ -59,8 +59,8 @@ def result_of_event(customer: Customer, conditions: dict[str, Any]) -> str:
     return EnrollmentJob.objects.get(trigger_id=queued.id).result
 
 
-@pytest.mark.parametrize(
-    ("test", "result"),
+@each(
+    "test, result",
     [
         ({"field": "event.properties.what", "op": "eq", "value": "hat"}, "enrolled"),
         ({"field": "event.properties.price", "op": "gt", "value": 30}, "conditions_not_met"),
@@ -120,7 +120,7 @@ def all_waiting() -> Fragment:
     )
 
 
-@pytest.mark.parametrize("customers", [1, 50])
+@each("customers", [1, 50])
 def test_a_journey_with_conditions_costs_one_query_whatever_the_number_of_jobs(
     acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries, customers: int
 ) -> None:
@@ -136,8 +136,8 @@ def test_a_journey_with_conditions_costs_one_query_whatever_the_number_of_jobs(
     assert failing == {job.id for job in jobs if job.journey_id != journeys[2].id}
 
 
-@pytest.mark.parametrize(("plan", "more"), [("pro", 0), ("free", 2)])
-@pytest.mark.parametrize("customers", [1, 50])
+@each("plan, more", [("pro", 0), ("free", 2)])
+@each("customers", [1, 50])
 def test_why_conditions_fail_costs_one_query_for_each_journey_that_refuses_somebody_and_else_none(
     acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries, customers: int, plan: str, more: int
 ) -> None:

@@ -20,6 +20,7 @@ from journeys.entering.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
 from journeys.tasks import enroll, sweep
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, task_ids, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, SegmentFactory, crowd
 from tests.support.simultaneous import all_at_once
@@ -326,7 +327,7 @@ def pages_of_jobs() -> dict[int, int]:
         return dict(cursor.fetchall())
 
 
-@pytest.mark.parametrize("number", [1, 500])
+@each("number", [1, 500])
 def test_a_chunk_costs_the_same_number_of_statements_whatever_its_size(
     server: ServerClient, journey: Journey, everybody: Segment, number: int
 ) -> None:

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Journey
+from tests.support.cases import each
 from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.tables import everything
 from tests.support.terminals import HOSTILE, SHOWN, commands_in
@@ -133,8 +134,8 @@ def test_it_can_be_read_by_programs(journey: Journey, ada: Customer, plan: str) 
     assert printed["rehearsal"]["end"] == {"state": "exited", "reason": "Enough."}
 
 
-@pytest.mark.parametrize(
-    ("fields", "result"),
+@each(
+    "fields, result",
     [
         ({"active": False}, "journey_inactive: The journey was switched off before the job was decided."),
         (
@@ -205,8 +206,8 @@ def test_a_name_that_several_workspaces_use_needs_the_workspace(journey: Journey
     assert message == "Several workspaces have a journey 'welcome': acme, rival. Say which one with --workspace KEY."
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@each(
+    "arguments, message",
     [
         (["nope", "--customer", "ada"], "There is no journey with the id or key 'nope'."),
         (["6" * 24, "--customer", "ada"], f"There is no journey with the id or key '{'6' * 24}'."),

@@ -16,6 +16,7 @@ from journeys.models import Enrollment, Journey, StepRun
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many, results
 from tests.support.bridge_calls import click
 from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
@@ -55,7 +56,7 @@ def by_click(workspace: Workspace, server: ServerClient, sdk: SdkClient, name: s
     data(click(sdk, external_id=name, actionType="track_event", actionData={"eventName": "left"}), status=200)
 
 
-@pytest.mark.parametrize("leave", [by_report, by_click])
+@each("leave", [by_report, by_click])
 def test_who_leaves_after_a_call_was_accepted_gets_no_step_of_its_journey(
     acme: Workspace,
     server: ServerClient,
@@ -87,7 +88,7 @@ def test_the_job_and_the_enrollment_tell_what_happened(acme: Workspace, server: 
     assert enrollment["endedAt"] is not None
 
 
-@pytest.mark.parametrize("body", [{"external_id": "ada"}, {"external_ids": ["ada", "grace"]}])
+@each("body", [{"external_id": "ada"}, {"external_ids": ["ada", "grace"]}])
 def test_what_came_while_the_call_was_being_queued_counts(
     acme: Workspace, server: ServerClient, ada: Customer, body: dict[str, Any]
 ) -> None:
@@ -172,8 +173,8 @@ def test_an_event_at_the_end_of_a_chain_ends_nothing(acme: Workspace, server: Se
     assert ends() == [ENDED, STAYS]
 
 
-@pytest.mark.parametrize(
-    ("reported", "state"),
+@each(
+    "reported, state",
     [
         (["left", "ordered"], "active"),
         (["ordered", "left"], "exited"),

@@ -19,6 +19,7 @@ from journeys.walking import walk_due
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many
 from tests.journeys.walking.stories import enter, history
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
@@ -60,8 +61,8 @@ def test_of_many_who_do_both_at_once_nobody_is_left_waiting(acme: Workspace, ser
     assert [history(enrollment) for enrollment in enrollments] == [BOTH] * 10
 
 
-@pytest.mark.parametrize(
-    ("reported", "comes_to"),
+@each(
+    "reported, comes_to",
     [
         (["opened", "clicked"], BOTH),
         (["clicked", "opened", "clicked"], BOTH),
@@ -173,7 +174,7 @@ def test_after_a_timeout_events_count_from_the_next_wait(acme: Workspace, server
     assert history(enrollment) == BOTH
 
 
-@pytest.mark.parametrize(
+@each(
     "between",
     [
         {"type": "delay", "for": "PT0S"},

@@ -11,6 +11,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment
 from tests.journeys.events.reporting import WAIT, YEAR, event_journey, inside, report, results
 from tests.support.calls import let_workers_decide, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
 
@@ -47,7 +48,7 @@ def test_an_event_is_compared_with_the_payload(
     assert standing() == after
 
 
-@pytest.mark.parametrize("place", ["the first wait", "an exit rule"])
+@each("place", ["the first wait", "an exit rule"])
 def test_so_is_one_that_came_before_a_worker_did(
     acme: Workspace, server: ServerClient, ada: Customer, place: str
 ) -> None:

@@ -19,6 +19,7 @@ from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journe
 from tests.journeys.walking.stories import enter, history
 from tests.support.bridge_calls import click, submit
 from tests.support.calls import customers_path, data, let_workers_walk, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
@@ -47,8 +48,8 @@ def from_a_step(server: ServerClient, sdk: SdkClient, ada: Customer) -> None:
     let_workers_walk()
 
 
-@pytest.mark.parametrize(
-    ("happens", "source", "chain"),
+@each(
+    "happens, source, chain",
     [
         (from_a_click, "bridge_action", 0),
         (from_a_form, "bridge_capture", 0),

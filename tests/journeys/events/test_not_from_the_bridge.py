@@ -13,6 +13,7 @@ from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journe
 from tests.journeys.walking.stories import enter, history
 from tests.support.bridge_calls import click, submit
 from tests.support.calls import data, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import JourneyFactory
 
@@ -41,11 +42,11 @@ def by_server(server: ServerClient, ada: Customer) -> None:
     report(server, ada, total=150)
 
 
-anybody = pytest.mark.parametrize("anybody", [by_click, by_form])
+anybody = each("anybody", [by_click, by_form])
 
 
 @anybody
-@pytest.mark.parametrize("somebody", [by_server, by_step])
+@each("somebody", [by_server, by_step])
 def test_it_starts_moves_and_ends_nothing_and_what_a_server_or_a_step_says_does(
     acme: Workspace,
     server: ServerClient,

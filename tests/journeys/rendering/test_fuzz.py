@@ -11,6 +11,7 @@ from journeys.rendering.environment import TextEnvironment
 from journeys.rendering.filters import FILTERS
 from tests.journeys.rendering.awkward import LARGE, LITERALS, PLANTED, PLANTED_NUMBER, TAGS, VALUES, Writer
 from tests.journeys.rendering.templates import PROMISED, processor_time
+from tests.support.cases import each
 
 SCOPE = {"v": VALUES, "w": LARGE, "now": "2026-11-20T12:00:00.000Z"}
 ALL = sorted(FILTERS)
@@ -50,7 +51,7 @@ def is_rendered(text: str, *, in_url: bool = True) -> bool:
 ARGUMENTS = ["", ": 'a'", ": 1", ": -1, 2", ": 'a', 'b'", ": 1, 'b'", ": '%Y', ''", *(f": {one}" for one in LITERALS)]
 
 
-@pytest.mark.parametrize("name", ALL)
+@each("name", ALL)
 def test_a_filter_of_any_value_gives_a_value_or_fails(name: str) -> None:
     draw = random.Random(name)
     results = Counter(
@@ -75,14 +76,14 @@ def test_the_fuzz_knows_every_tag() -> None:
     assert all(any(f"{{% {name} " in form for form in TAGS) for name in set(TextEnvironment().tags) - UNWRITTEN)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_any_tags_and_chains_of_filters_give_a_text_or_fail(seed: int) -> None:
     writer = Writer(seed, ALL, large=False)
     texts = [writer.template(form) for form in TAGS for _ in range(SPAN)]
     assert len([text for text in texts if is_rendered(text)]) > len(texts) / 10
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_any_tags_and_chains_of_filters_over_the_largest_values_end_in_time(seed: int) -> None:
     writer = Writer(seed, ALL, large=True)
     for form in TAGS:

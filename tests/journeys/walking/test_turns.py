@@ -10,6 +10,7 @@ from journeys.walking import claims as turns
 from journeys.walking import walk_due
 from journeys.walking.claims import Batch, claim_in_turn, claim_longest_due, claim_tried
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import DAY, JourneyFactory, crowd
 from tests.support.plans import note_statistics, rows_gone_through
@@ -204,7 +205,7 @@ def test_a_claim_reads_no_more_than_it_takes(journey: Journey, rivals_journey: J
 # Who enters in a crowd -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "is_crowd"), [(CHUNK_SIZE, False), (CHUNK_SIZE + 1, True)])
+@each("number, is_crowd", [(CHUNK_SIZE, False), (CHUNK_SIZE + 1, True)])
 def test_a_call_for_more_than_a_chunk_makes_a_crowd(
     server: ServerClient, journey: Journey, number: int, is_crowd: bool
 ) -> None:
@@ -213,7 +214,7 @@ def test_a_call_for_more_than_a_chunk_makes_a_crowd(
     assert list(Enrollment.objects.values_list("crowd", flat=True)) == [is_crowd] * number
 
 
-@pytest.mark.parametrize(("number", "is_crowd"), [(10, False), (11, True)])
+@each("number, is_crowd", [(10, False), (11, True)])
 def test_many_events_at_once_make_a_crowd(server: ServerClient, acme: Workspace, number: int, is_crowd: bool) -> None:
     JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered", steps=[DAY])
     events = [{"external_id": name, "eventName": "ordered"} for name in crowd(acme, number)]

@@ -28,6 +28,7 @@ from tests.bridge.identity.tokens import proving, token
 from tests.journeys.walking.stories import enter, history
 from tests.support.bridge_calls import ANON, identify, submit
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
@@ -134,8 +135,8 @@ def absent(*fields: str) -> dict[str, Any]:
 PLAN = {"formData": {"plan": "pro"}, "submitAction": {"type": "update_profile", "profileAttributes": {"plan": "plan"}}}
 
 
-@pytest.mark.parametrize(
-    ("unmet", "call", "sent"),
+@each(
+    "unmet, call, sent",
     [
         (absent("email"), identify, {"email": "ada@example.com"}),  # one goes, and another comes
         (absent("email", "cart"), identify, {}),  # it goes, and what the anonymous person has comes

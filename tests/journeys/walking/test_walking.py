@@ -20,6 +20,7 @@ from journeys.walking.claims import claim_longest_due
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history, walked
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import DAY, CustomerFactory, JourneyFactory, crowd
@@ -243,7 +244,7 @@ def test_two_enrollments_of_one_customer_are_both_walked(server: ServerClient, a
     assert [one.step_id for one in Enrollment.objects.all()] == ["day", "day"]
 
 
-@pytest.mark.parametrize("number", [1, 3])
+@each("number", [1, 3])
 def test_a_step_that_raises_is_given_up_after_five_attempts(server: ServerClient, acme: Workspace, number: int) -> None:
     """A revision that no code could have saved stands for a step that raises."""
     good = JourneyFactory.create(workspace=acme, steps=[PROFILE])
@@ -308,7 +309,7 @@ def test_a_step_that_raises_is_tried_ever_later(server: ServerClient, acme: Work
     assert history(poisoned) == [("day", "failed")]
 
 
-@pytest.mark.parametrize("condition", ["disk_full", "insufficient_privilege"])
+@each("condition", ["disk_full", "insufficient_privilege"])
 def test_nobody_is_given_up_for_what_may_befall_any(server: ServerClient, acme: Workspace, condition: str) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[PROFILE])
     spoiled, *others = [enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro") for _ in range(4)]

@@ -18,6 +18,7 @@ from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import AttemptResult, write_results
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.journeys.webhooks.standing import make_due, send, standing
+from tests.support.cases import each
 from tests.support.receiver import Receiver, running
 from tests.support.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
 
@@ -58,8 +59,8 @@ def let_time_pass(seconds: float) -> None:
             )
 
 
-@pytest.mark.parametrize(
-    ("attempts", "opens"),
+@each(
+    "attempts, opens",
     [
         (["----------"], True),
         (["-----", "-----"], True),
@@ -82,7 +83,7 @@ def test_ten_failures_in_a_row_open_a_circuit(
     assert not is_open(rival)
 
 
-@pytest.mark.parametrize("seconds", [55, 61, 3600])
+@each("seconds", [55, 61, 3600])
 def test_failures_in_a_row_open_one_however_long_they_take(acme: Workspace, seconds: int) -> None:
     """As where one came just before a minute was over, and the others just after it."""
     note(acme, "-")
@@ -319,8 +320,8 @@ def test_one_failing_source_opens_its_own_circuit_and_not_the_hosts(acme: Worksp
     assert not host_is_open(acme)
 
 
-@pytest.mark.parametrize(
-    ("noted", "opens"),
+@each(
+    "noted, opens",
     [
         ([("a", "-----"), ("b", "----"), ("c", "-")], True),
         ([("a", "-----"), ("b", "-----"), ("a", "-----")], False),

@@ -8,6 +8,7 @@ from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.models import Enrollment, GuardedResults, Journey, SteeringAct
 from journeys.steering.holding import hold, resume
 from tests.journeys.webhooks.standing import make_due, send, standing
+from tests.support.cases import each
 from tests.support.receiver import Receiver
 
 pytestmark = pytest.mark.django_db
@@ -60,8 +61,8 @@ def test_results_of_a_journey_that_is_held_already_do_not_count(acme: Workspace,
     assert (journey.held_because, receiver.arrived) == ("Mine.", [])
 
 
-@pytest.mark.parametrize(
-    ("guards", "message"),
+@each(
+    "guards, message",
     [
         ([], "guards must be an object, but an array came."),
         ({}, "guards must hold failedShare and of, or entries and per."),

@@ -25,6 +25,7 @@ from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.webhooks.sending import send_due
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
+from tests.support.cases import each
 from tests.support.plans import rows_gone_through
 from tests.support.receiver import Receiver, running
 from tests.support.simultaneous import all_at_once, done_with_customers_locked_in_order
@@ -77,7 +78,7 @@ def test_a_host_that_has_shown_to_be_slow_gets_less_room() -> None:
     assert list(slots.of_known_hosts()) == []
 
 
-@pytest.mark.parametrize(("threads", "room_left"), [(1, 1), (4, 1), (16, 2)])
+@each("threads, room_left", [(1, 1), (4, 1), (16, 2)])
 def test_a_slow_host_has_its_little_room_and_is_never_shut_out(threads: int, room_left: int) -> None:
     slots = HostSlots(threads)
     slots.started("slow", workspace_id="acme")
@@ -272,7 +273,7 @@ def test_a_customer_whom_somebody_holds_delays_no_other(
     assert WebhookDelivery.objects.filter(state="delivered").count() == 6
 
 
-@pytest.mark.parametrize("number", [1, 100])
+@each("number", [1, 100])
 def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number: int) -> None:
     standing(acme, "http://one.example/", number=number)
     current_secrets([acme.id])
