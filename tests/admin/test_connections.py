@@ -129,6 +129,7 @@ def test_presets_fill_the_form_and_lack_their_secrets(staff: Client, acme: Works
     assert "incomplete" in staff.get("/admin/journeys/connection/").content.decode()
 
 
+@pytest.mark.slow
 def test_admins_change_them_and_others_look_without_secrets(acme: Workspace, rival: Workspace) -> None:
     made = connect(acme, URL).connection
     paths = [page_url(made), page_url(made).replace("/change/", "/test/")]

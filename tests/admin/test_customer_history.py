@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 
+import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -28,6 +29,7 @@ def kinds_on(client: Client, customer: Customer, query: str = "") -> list[str]:
     return [one.kind for one in told.told]
 
 
+@pytest.mark.slow
 def test_all_that_happened_is_told_in_one_list_by_kind_and_time(staff: Client, acme: Workspace) -> None:
     customer, other = populate(acme, rows=2)
     for one in (customer, other):

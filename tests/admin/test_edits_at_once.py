@@ -120,6 +120,7 @@ def test_a_colleague_who_was_switched_off_meanwhile_is_not_switched_on_unseen(st
     assert (bob.date_joined, bob.last_login is None) == (joined, False)
 
 
+@pytest.mark.slow
 def test_a_permission_that_was_taken_away_meanwhile_is_not_given_unseen(staff: Client, db: None) -> None:
     taken, kept, given = Permission.objects.filter(content_type__app_label="journeys")[:3]
     group = Group.objects.create(name="Support")

@@ -95,6 +95,7 @@ def test_a_list_shows_the_records_of_every_tenant(
             assert "?o=" not in page  # no column sorts it
 
 
+@pytest.mark.slow
 def test_a_list_narrowed_to_one_workspace_shows_nothing_of_the_other(
     staff: Client, acme: Workspace, rival: Workspace, subtests: pytest.Subtests
 ) -> None:
@@ -165,6 +166,7 @@ def test_a_list_counts_nothing(staff: Client, acme: Workspace, subtests: pytest.
             assert not [sql for sql in asked if re.search(r"COUNT\(|DISTINCT", sql)]
 
 
+@pytest.mark.slow
 def test_a_list_tells_how_many_there_are_where_that_is_cheap(staff: Client, acme: Workspace) -> None:
     queries = ("", "?p=2", f"?workspace__id__exact={acme.id}", "?q=user-0")
     for number, totals in ((1, ["1", "", "1", "1"]), (60, ["60", "", "", "1"]), (1_100, ["1,000+", "", "", "1"])):
@@ -294,6 +296,7 @@ def test_the_sidebar_says_what_its_search_finds(staff: Client) -> None:
     assert "Search apps" not in page
 
 
+@pytest.mark.slow
 def test_the_sidebar_is_empty_for_staff_without_permissions(db: None) -> None:
     client = staff_with()
     page = client.get("/admin/").content.decode()

@@ -184,6 +184,7 @@ def test_what_else_is_missing_hides_no_refusal(staff: Client, acme: Workspace, m
     }
 
 
+@pytest.mark.slow
 def test_a_field_that_was_refused_is_not_refused_again_for_what_it_lacks(staff: Client, acme: Workspace) -> None:
     too_few = {"event_name": "x", "max_entries_per_customer": "0"}
     for fields in ({"event_name": "x" * 256}, {"event_name": "x", "event_where": "{"}, {"steps": "["}, too_few):

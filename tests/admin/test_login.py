@@ -94,6 +94,7 @@ def test_after_many_failures_an_account_is_tried_now_and_then_by_an_address(sett
         assert TOO_SOON in tried(client, username, "guess", address=guesser)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("redis_is_away")
 def test_attempts_at_an_account_are_slowed_down_without_redis_as_well(ada: User) -> None:
     with time_machine.travel(NOW, tick=False):

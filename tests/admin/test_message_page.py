@@ -131,6 +131,7 @@ def test_journeys_are_told_that_its_events_start_move_or_end(
     assert not [name for name in ("Deaf", "Elsewhere", "Foreign") if name in text]
 
 
+@pytest.mark.slow
 def test_sections_are_shown_to_those_who_may_see_what_they_tell(message: Message) -> None:
     interact(message, 1)
     shown = {

@@ -129,6 +129,7 @@ def test_groups_become_roles_and_the_second_factor_is_theirs(issuer: str, acme: 
     assert browser.get("/admin/auth/user/").status_code == 403
 
 
+@pytest.mark.slow
 def test_groups_of_the_next_login_take_the_place_of_those_before(
     issuer: str, acme: Workspace, rival: Workspace
 ) -> None:

@@ -67,6 +67,7 @@ def test_it_counts_failures_no_further_than_it_is_worth(
         assert figures_of(staff, "failures")["Failed webhooks"].value == value
 
 
+@pytest.mark.slow
 def test_charts_and_the_busiest_journeys_tell_what_was_decided_and_sent(
     staff: Client, server: ServerClient, acme: Workspace, rival: Workspace, receiver: Receiver
 ) -> None:

@@ -101,6 +101,7 @@ def test_stored_conditions_that_cannot_be_read_can_be_mended(staff: Client, acme
     assert segment.conditions == PRO
 
 
+@pytest.mark.slow
 def test_who_came_long_ago_is_counted(staff: Client, acme: Workspace) -> None:
     CustomerFactory.create_batch(3, workspace=acme, attributes={"plan": "pro"})
     segment = SegmentFactory.create(workspace=acme)

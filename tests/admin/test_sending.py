@@ -100,6 +100,7 @@ def test_pasted_ids_go_with_or_without_segments(staff: Client, acme: Workspace, 
         assert (trial.found, trial.missing) == (found, missing)
 
 
+@pytest.mark.slow
 def test_what_is_not_confirmed_as_it_was_tried_is_not_sent(
     staff: Client, acme: Workspace, rival: Workspace, journey: Journey
 ) -> None:

@@ -82,6 +82,7 @@ def test_the_styles_name_the_columns_as_they_are_called(staff: Client, failed: E
         assert f'data-label="{column}"' in page
 
 
+@pytest.mark.slow
 def test_it_is_said_where_an_enrollment_stands_and_when_it_goes_on(
     staff: Client, server: ServerClient, acme: Workspace
 ) -> None:
@@ -217,6 +218,7 @@ def test_a_long_history_costs_no_more_queries_than_a_short_one(staff: Client, fa
     assert counts[0] == counts[1]
 
 
+@pytest.mark.slow
 def test_the_longest_histories_show_their_latest_steps(staff: Client, server: ServerClient, acme: Workspace) -> None:
     enrollment = walked(server, acme, [DAY])
     lengthen(enrollment, 200)

@@ -18,6 +18,7 @@ NOTE = {"id": "note", "type": "update_profile", "attributes": {"shop": "{{ vars.
 ADD = "/admin/journeys/variable/add/"
 
 
+@pytest.mark.slow
 def test_pages_make_change_and_delete_them(staff: Client, acme: Workspace) -> None:
     sent = {"workspace": acme.id, "name": "shop", "value": '"Garden"'}
     for field, wrong in (("name", "odd name"), ("value", "Garden"), ("value", ""), ("value", json.dumps("x" * 65_536))):

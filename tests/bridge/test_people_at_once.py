@@ -47,6 +47,7 @@ def merge(acme: Workspace, *, user_id: str = "anon-1") -> None:
     merge_customers(workspace_id=acme.id, anonymous=Reference("user_id", user_id), into=Reference("external_id", "ada"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", ["nobody", "ada"])
 @pytest.mark.parametrize("ids", [1, 8])
 def test_many_at_once_make_one_customer(acme: Workspace, sdk: SdkClient, known: str, ids: int) -> None:
@@ -62,6 +63,7 @@ def test_many_at_once_make_one_customer(acme: Workspace, sdk: SdkClient, known: 
     assert Event.objects.filter(customer=customer).count() == ids
 
 
+@pytest.mark.slow
 def test_clicks_at_the_same_moment_are_all_the_known_ones(acme: Workspace, sdk: SdkClient, ada: Customer) -> None:
     """Pages that go away send what waits in requests of their own, so a click may overtake the call before it."""
     calls: list[Callable[[], Answer]] = []
@@ -88,6 +90,7 @@ def test_merges_into_each_other_do_not_wait_for_each_other(acme: Workspace, serv
     assert Customer.objects.get() in pair
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("both_ways", [False, True])
 def test_known_people_are_merged_beside_calls_that_name_them_and_nobody_is_made_anew(
     acme: Workspace, server: ServerClient, sdk: SdkClient, both_ways: bool

@@ -60,6 +60,7 @@ def drilled(folder: Path, to: str) -> str:
     return said.getvalue()
 
 
+@pytest.mark.slow
 def test_the_newest_dump_is_restored_and_holds_together(
     server: ServerClient, acme: Workspace, journey: Journey, elsewhere: str, tmp_path: Path
 ) -> None:

@@ -256,6 +256,7 @@ def test_who_waits_behind_it_for_a_table_is_let_pass_until_it_gets_the_table(own
     call_command("migrate", "customers", check_unapplied=True)
 
 
+@pytest.mark.slow
 def test_it_gives_up_some_day(own_database: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "_TRYING_SECONDS", 0)
     call_command("migrate", "customers", "0001", verbosity=0)
@@ -285,6 +286,7 @@ def settings_given(*names: str) -> list[str]:
         ]
 
 
+@pytest.mark.slow
 def test_the_database_is_given_what_its_sessions_need_and_keeps_what_it_was_given_otherwise(own_database: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER DATABASE \"{connection.settings_dict['NAME']}\" SET lock_timeout = '7s'")
@@ -294,6 +296,7 @@ def test_the_database_is_given_what_its_sessions_need_and_keeps_what_it_was_give
         assert settings_given(*names) == ["off", "off", "5s", "7s"]
 
 
+@pytest.mark.slow
 def test_who_does_not_own_the_database_is_told_what_its_owner_has_to_do(own_database: None) -> None:
     name = connection.settings_dict["NAME"]
     lodger = name.replace("test_", "lodger_")
@@ -316,6 +319,7 @@ def test_who_does_not_own_the_database_is_told_what_its_owner_has_to_do(own_data
     assert f"ALTER DATABASE \"{name}\" SET lock_timeout = '2s'" in line
 
 
+@pytest.mark.slow
 def test_it_goes_past_a_pooler_to_the_address_for_that(own_database: None, settings: Settings) -> None:
     params = connection.get_connection_params()
     usual = connection.settings_dict["HOST"]

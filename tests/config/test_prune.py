@@ -199,6 +199,7 @@ def test_pages_follow_one_another(acme: Workspace, journey: Journey, server: Ser
 # What stays ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_who_completed_a_journey_is_not_let_in_again(server: ServerClient, acme: Workspace) -> None:
     customer = CustomerFactory.create(workspace=acme)
     once = JourneyFactory.create(workspace=acme)

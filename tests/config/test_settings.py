@@ -24,6 +24,7 @@ def start(environment: dict[str, str], code: str, *arguments: str) -> subprocess
     )
 
 
+@pytest.mark.slow
 def test_a_full_environment_starts_and_nothing_embedded_does() -> None:
     code = "import config.settings, config.local.embedded; assert not config.local.embedded._in_use"
     assert start(PRODUCTION, code).returncode == 0

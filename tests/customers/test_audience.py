@@ -175,6 +175,7 @@ MANY = 2000
 MOST_ROWS = 20 * MANY  # who compares each with each goes through four million
 
 
+@pytest.mark.slow
 @each("excluded", [0, 500])
 @each("by_name, by_segment", [(False, True), (True, True), (True, False)])
 def test_nobody_is_compared_with_everybody_whatever_the_statistics_say(

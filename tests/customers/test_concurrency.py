@@ -76,6 +76,7 @@ def test_new_people_are_written_in_one_order_whatever_the_call_s(acme: Workspace
     assert _deadlocks() == before
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_locked_out_is_done_again(acme: Workspace, server: ServerClient) -> None:
     """The other writes bob and then ada; PostgreSQL breaks the deadlock by giving up one of the two."""
     for _ in range(5):

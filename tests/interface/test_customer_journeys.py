@@ -201,6 +201,7 @@ def test_a_page_that_is_none_is_refused(server: ServerClient, ada: Customer, que
     assert refused(answer, status=400, error="Invalid request") == message
 
 
+@pytest.mark.slow
 def test_a_page_costs_three_statements(server: ServerClient, ada: Customer, journey: Journey) -> None:
     counts = []
     for calls in (1, 30):

@@ -251,6 +251,7 @@ def test_exiting_an_entrance_cancels_what_is_queued_and_exits_who_is_inside(
 # Races --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "concurrent"), [("one", True), ("one", False), ("recipients", True), ("many", True)])
 def test_of_32_equal_entrances_at_once_one_enters(
     transactional_db: None, server: ServerClient, waiting: Journey, form: str, *, concurrent: bool
@@ -292,6 +293,7 @@ def test_with_the_flag_off_one_of_32_different_ones_at_once_enters(
     assert len(holders()) == 1
 
 
+@pytest.mark.slow
 def test_of_32_different_ones_at_once_all_enter_and_exits_between_are_exact(
     transactional_db: None, server: ServerClient, waiting: Journey
 ) -> None:

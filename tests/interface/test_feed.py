@@ -324,6 +324,7 @@ def test_what_commits_late_is_read_late_and_holds_nobody_up(told: Workspace, ser
     assert [event["reason"] for event in page(server, after=seen["next"])["events"]] == ["first"]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_readers_that_poll_beside_32_writers_miss_nothing_and_get_nothing_twice(
     told: Workspace, server: ServerClient

@@ -69,6 +69,7 @@ def test_an_exclusion_is_answered_again(server: ServerClient, journey: Journey) 
     assert (first.status_code, is_replay_of(again, first)) == (200, True)
 
 
+@pytest.mark.slow
 def test_a_large_answer_is_told_again_and_not_stored(server: ServerClient, acme: Workspace, journey: Journey) -> None:
     segment = SegmentFactory.create(workspace=acme)
     crowd(acme, 10_001, segment=segment)  # and with them Ada and Bob

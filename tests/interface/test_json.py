@@ -57,6 +57,7 @@ def test_biting_json_is_a_400_that_says_why(server: ServerClient, journey: Journ
     assert not Trigger.objects.exists()
 
 
+@pytest.mark.slow
 @each("call, body", [("batch", b'{"customers": [%s]}'), ("events", b'{"events": [%s]}'), ("events", b"%s")])
 @each("opening, closing", [(b'{"a": ', b"}"), (b"[", b"]")])
 def test_what_is_nested_too_deeply_to_be_compared_is_a_400(

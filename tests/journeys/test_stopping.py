@@ -37,6 +37,7 @@ def assert_cancelled_or_enrolled(answers: dict[str, Answer]) -> None:
             assert answers[job.job_id].status_code == (200 if job.status == "cancelled" else 409)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["single", "bulk"])
 def test_a_job_is_either_cancelled_or_enrolled(server: ServerClient, acme: Workspace, form: str) -> None:
     names = crowd(acme, 64)
@@ -71,6 +72,7 @@ def test_a_cancel_amid_a_decision_waits_and_is_refused(server: ServerClient, acm
     assert Enrollment.objects.get().state == "active"
 
 
+@pytest.mark.slow
 def test_an_erased_customers_job_cancelled_amid_its_decision_stays_so(server: ServerClient, acme: Workspace) -> None:
     """There is no customer's row for which the two could wait."""
     (name,) = crowd(acme, 1)

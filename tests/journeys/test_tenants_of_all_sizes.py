@@ -17,6 +17,8 @@ from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import DAY, JourneyFactory, SegmentFactory, crowd
 from tests.support.plans import note_statistics
 
+pytestmark = pytest.mark.slow
+
 CUSTOMERS, NAMED = 3000, 50
 SMALL_WORKSPACES = 2000
 MOST_READ = 1000  # entries of indexes and rows; who reads the whole workspace reads three times as many
@@ -140,7 +142,6 @@ def test_a_call_for_some(server: ServerClient, journey: Journey, names: list[str
     assert answer["customersEnrolled"] == NAMED - 10
 
 
-@pytest.mark.slow
 def test_a_call_for_some_of_a_segment(
     server: ServerClient, journey: Journey, segment: Segment, names: list[str]
 ) -> None:
@@ -197,7 +198,6 @@ def test_a_click_by_somebody_of_whom_all_is_known(sdk: SdkClient, names: list[st
     assert answer.status_code == 200
 
 
-@pytest.mark.slow
 def test_jobs_whose_customers_have_left_meanwhile(server: ServerClient, acme: Workspace, eventful: list[str]) -> None:
     where = {"field": "event.properties.n", "op": "eq", "value": 1}
     journey = JourneyFactory.create(workspace=acme, steps=[DAY], steps__exit_on=[{"event": "left", "where": where}])
@@ -209,7 +209,6 @@ def test_jobs_whose_customers_have_left_meanwhile(server: ServerClient, acme: Wo
     assert Enrollment.objects.filter(state="active").count() == NAMED - 20
 
 
-@pytest.mark.slow
 def test_waits_that_are_over_as_they_begin(server: ServerClient, acme: Workspace, eventful: list[str]) -> None:
     wait = {"type": "wait_for_event", "timeout": "P1D"}
     steps = [{"id": "a", "event": "opened", **wait}, {"id": "b", "event": "left", **wait}, DAY]

@@ -70,6 +70,7 @@ def nobody_else_works() -> bool:
         return bool(cursor.fetchone()[0])
 
 
+@pytest.mark.slow
 def test_a_worker_decides_singles_and_bulks_under_their_job_ids(
     server: ServerClient, journey: Journey, worker: Worker
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+import pytest
 from django.core.management import call_command
 from django.test import Client
 
@@ -75,6 +76,7 @@ def test_another_method_is_refused_in_json() -> None:
     assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
 
 
+@pytest.mark.slow
 def test_in_production_it_names_the_collected_files(settings: Any, tmp_path: Path) -> None:
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}

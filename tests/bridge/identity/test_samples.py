@@ -30,6 +30,7 @@ def test_each_sample_has_a_program() -> None:
     assert {sample.name for sample in SAMPLES.iterdir()} == PROGRAMS.keys()
 
 
+@pytest.mark.slow
 @each("sample", PROGRAMS)
 def test_an_app_takes_the_token_that_a_sample_makes(acme: Workspace, sample: str) -> None:
     program = PROGRAMS[sample][0]

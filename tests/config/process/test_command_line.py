@@ -32,6 +32,7 @@ def test_where_nobody_answers() -> None:
     assert "hush" not in done.stderr
 
 
+@pytest.mark.slow
 def test_where_nothing_is_migrated() -> None:
     done = manage("seed_workspace", DATABASE_URL=unmigrated())
     assert (done.returncode, done.stderr) == (
@@ -45,6 +46,7 @@ def test_where_a_setting_is_refused() -> None:
     assert done.stderr == "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not 'loud'.\n"
 
 
+@pytest.mark.slow
 def test_who_wants_to_see_where_it_was_raised_is_shown() -> None:
     assert "Traceback" in manage("prune --traceback", DATABASE_URL=NOBODY).stderr
 

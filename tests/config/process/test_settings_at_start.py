@@ -29,6 +29,7 @@ def test_where_a_setting_is_refused(name: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", REFUSED)
 
 
+@pytest.mark.slow
 def test_where_the_servers_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMBEDDED_DATA", str(tmp_path))
     environment = {**os.environ, "ENVIRONMENT": "development", "EMBEDDED_GRACE": "soon"}

@@ -53,6 +53,7 @@ def named(model: type[Model], field: "ForeignKey[Any, Any]") -> str:
     return f"{model.__name__}.{field.name}"
 
 
+@pytest.mark.slow
 def test_no_row_is_made_that_links_two_workspaces(
     acme: Workspace, foreign: Workspace, subtests: pytest.Subtests
 ) -> None:

@@ -103,6 +103,7 @@ def freeze_after_ping(listening: socket.socket) -> bytes:
     return received
 
 
+@pytest.mark.slow
 def test_a_redis_that_is_frozen_costs_nothing_but_time(name: str, settings: Any) -> None:
     metric_counters, there = MetricCounters(), settings.REDIS_URL
     with socket.create_server(

@@ -98,6 +98,7 @@ def test_another_length_begins_anew(acme: Workspace) -> None:
         assert journey.state == "active"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_chunks_that_are_decided_at_once_count_together(acme: Workspace, server: ServerClient) -> None:
     """Eight workers, each with entries of its own: the one with which there are too many holds the journey."""

@@ -278,6 +278,7 @@ def test_who_leaves_the_single_lane_wakes_nobody_for_what_has_just_come(
     assert task_ids(queue, "single") == []
 
 
+@pytest.mark.slow
 def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
 ) -> None:

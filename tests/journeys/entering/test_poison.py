@@ -62,6 +62,7 @@ def serve_without_waiting(rounds: int = 20) -> int:
     raise AssertionError("Something still waits.")
 
 
+@pytest.mark.slow
 def test_a_poisonous_job_fails_alone_with_its_error(
     server: ServerClient, journey: Journey, poisonous: Customer
 ) -> None:
@@ -99,6 +100,7 @@ def test_what_the_database_refuses_is_no_outage(server: ServerClient, journey: J
     assert reason == "Given up after 5 attempts: OperationalError: poisoned"
 
 
+@pytest.mark.slow
 def test_the_neighbours_of_a_poisonous_job_in_a_burst_do_not_wait_for_one_another(
     server: ServerClient, journey: Journey, poisonous: Customer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def by_click(workspace: Workspace, server: ServerClient, sdk: SdkClient, name: s
     data(click(sdk, external_id=name, actionType="track_event", actionData={"eventName": "left"}), status=200)
 
 
+@pytest.mark.slow
 @each("leave", [by_report, by_click])
 def test_who_leaves_after_a_call_was_accepted_gets_no_step_of_its_journey(
     acme: Workspace,

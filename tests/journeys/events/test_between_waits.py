@@ -326,6 +326,7 @@ def lookups(queries: CaptureQueriesContext) -> int:
     return sum("FROM customers_event recorded" in query["sql"] for query in queries)
 
 
+@pytest.mark.slow
 def test_a_batch_asks_once_for_what_came_meanwhile(acme: Workspace, server: ServerClient) -> None:
     counts = []
     names = crowd(acme, 200)

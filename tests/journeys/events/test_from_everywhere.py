@@ -131,6 +131,7 @@ def test_another_tenant_s_journeys_and_customers_do_not_notice(
     assert EnrollmentJob.objects.filter(workspace=acme).count() == 1
 
 
+@pytest.mark.slow
 def test_a_chain_of_events_is_cut_after_twenty_links(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     """A journey that an event starts records the same event again."""
     again = {"id": "again", "type": "track_event", "eventName": "ordered"}
@@ -211,6 +212,7 @@ def test_an_event_and_what_it_leads_to_are_committed_together_or_not_at_all(
     assert ending.state == "exited"
 
 
+@pytest.mark.slow
 def test_a_thousand_customers_reactions_cost_as_many_statements_as_one_s(acme: Workspace, server: ServerClient) -> None:
     names = crowd(acme, 400)
     waits = JourneyFactory.create(workspace=acme, steps=[WAIT, THANK])
@@ -231,6 +233,7 @@ def test_a_thousand_customers_reactions_cost_as_many_statements_as_one_s(acme: W
     assert Enrollment.objects.exclude(journey__in=[waits, leaves]).count() == len(names)
 
 
+@pytest.mark.slow
 def test_reactions_in_twenty_journeys_cost_as_many_statements_as_in_one(
     acme: Workspace, server: ServerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

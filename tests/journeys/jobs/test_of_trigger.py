@@ -52,6 +52,7 @@ def ordinals(of: Trigger, wanted: WantedJobs, *, limit: int = 100) -> list[int]:
         after = page.last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5])
 def test_the_few_are_found_page_by_page(decided: Trigger, limit: int) -> None:
     assert ordinals(decided, FAILED, limit=limit) == list(RARE)
@@ -92,6 +93,7 @@ def test_what_was_noted_before_there_were_blocks_is_found_too(decided: Trigger) 
     assert ordinals(decided, FAILED, limit=3) == list(RARE)
 
 
+@pytest.mark.slow
 def test_a_block_whose_jobs_are_pruned_ends_no_page(decided: Trigger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("journeys.jobs.of_trigger._BLOCKS_AT_ONCE", 1)
     EnrollmentJob.objects.filter(trigger=decided, ordinal__lt=2 * BLOCK).delete()

@@ -51,6 +51,7 @@ def is_rendered(text: str, *, in_url: bool = True) -> bool:
 ARGUMENTS = ["", ": 'a'", ": 1", ": -1, 2", ": 'a', 'b'", ": 1, 'b'", ": '%Y', ''", *(f": {one}" for one in LITERALS)]
 
 
+@pytest.mark.slow
 @each("name", ALL)
 def test_a_filter_of_any_value_gives_a_value_or_fails(name: str) -> None:
     draw = random.Random(name)
@@ -76,6 +77,7 @@ def test_the_fuzz_knows_every_tag() -> None:
     assert all(any(f"{{% {name} " in form for form in TAGS) for name in set(TextEnvironment().tags) - UNWRITTEN)
 
 
+@pytest.mark.slow
 @each("seed", SEEDS)
 def test_any_tags_and_chains_of_filters_give_a_text_or_fail(seed: int) -> None:
     writer = Writer(seed, ALL, large=False)

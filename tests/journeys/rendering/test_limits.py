@@ -106,6 +106,7 @@ def test_what_is_just_as_large_as_may_be_is_rendered(text: str, result: str) -> 
 ALIKE = [json.loads(json.dumps({"a": [1.5] * 60 + [number], **dict.fromkeys("bcdefgh", 0)})) for number in range(1000)]
 
 
+@pytest.mark.slow
 @each(
     "text",
     [

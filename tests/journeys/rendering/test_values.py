@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from liquid.builtin.expressions._tokenize import _keywords
@@ -175,6 +176,7 @@ def test_a_value_is_written_as_json_unless_it_is_a_string_or_null(value: Any) ->
         assert json.loads(text) == value
 
 
+@pytest.mark.slow
 @given(value=json_values)
 def test_a_value_in_a_url_is_nothing_but_text(value: Any) -> None:
     assert set(rendered_url("{{ value }}", value=value)) <= set(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
@@ -120,6 +121,7 @@ def test_courses_are_drawn_of_all_types() -> None:
     assert STEPS.keys() == set(STEP_TYPES)
 
 
+@pytest.mark.slow
 @given(course=courses(), data=st.data())
 def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.DataObject) -> None:
     walk_to_the_end(course, data)

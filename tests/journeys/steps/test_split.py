@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def shares(step: Split, customers: int, journey_id: str = "j") -> list[float]:
     return [paths.count(index) / customers for index in range(len(step.paths))]
 
 
+@pytest.mark.slow
 @given(weights=st.lists(st.floats(0.05, 1) | st.integers(1, 3), min_size=2, max_size=6), journey=st.text(max_size=5))
 def test_the_shares_are_near_the_weights(weights: list[float], journey: str) -> None:
     expected = [weight / sum(weights) for weight in weights]

@@ -209,6 +209,7 @@ def test_a_step_that_cannot_be_rendered_fails_alone(server: ServerClient, acme: 
     assert Customer.objects.get().attributes == {"plan": "pro"}
 
 
+@pytest.mark.slow
 def test_a_batch_of_five_hundred_costs_as_many_statements_as_one(server: ServerClient, acme: Workspace) -> None:
     crowd(acme, 502)
     journey = JourneyFactory.create(workspace=acme, steps=[PROFILE, TRACK, DAY])
@@ -309,6 +310,7 @@ def test_a_step_that_raises_is_tried_ever_later(server: ServerClient, acme: Work
     assert history(poisoned) == [("day", "failed")]
 
 
+@pytest.mark.slow
 @each("condition", ["disk_full", "insufficient_privilege"])
 def test_nobody_is_given_up_for_what_may_befall_any(server: ServerClient, acme: Workspace, condition: str) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[PROFILE])

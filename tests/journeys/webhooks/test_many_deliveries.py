@@ -35,6 +35,7 @@ pytestmark = pytest.mark.django_db
 with_others = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.slow
 @with_others
 def test_two_senders_at_once_send_nothing_twice(acme: Workspace, rival: Workspace, receiver: Receiver) -> None:
     deliveries = standing(acme, receiver.url(), number=150) + standing(rival, receiver.url(), number=50)
@@ -45,6 +46,7 @@ def test_two_senders_at_once_send_nothing_twice(acme: Workspace, rival: Workspac
     assert WebhookAttempt.objects.count() == 200
 
 
+@pytest.mark.slow
 def test_a_slow_host_delays_nobody_elses_webhooks(acme: Workspace) -> None:
     with running() as slow, running() as fast:
         standing(acme, slow.url("/held"), number=40)
