@@ -5,8 +5,18 @@ from typing import Annotated
 
 from engage.json.keywords import Keywords
 
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
 # The type of a point in time in an answer.
 Instant = Annotated[str, Keywords(format="date-time", strict={"pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"})]
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The same in UTC. What has no year there, before 1 or after 9999, is the first or the last moment."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        return _FIRST if moment.year == 1 else _LAST
 
 
 def iso_utc(moment: datetime) -> str:

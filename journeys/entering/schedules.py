@@ -9,6 +9,7 @@ from customers.conditions.fields import parse_field
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
 from engage.errors import InvalidRequest
 from engage.json.documents import Part
+from engage.json.instants import in_utc
 from engage.json.storable import describe
 from engage.zones import zone_of
 from journeys.entering.terms import Schedule, in_zone
@@ -25,7 +26,7 @@ def read_instant(name: str, value: Any) -> datetime:
     moment = parse_instant(value) if isinstance(value, str) and _WITH_OFFSET.fullmatch(value) else None
     if moment is None:
         raise InvalidRequest(f"{name} must be an instant in ISO 8601 with an offset, like 2026-11-20T19:08:00Z.")
-    return moment.astimezone(UTC)
+    return in_utc(moment)
 
 
 def read_schedule(value: Any) -> Schedule:

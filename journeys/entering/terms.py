@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 from customers.conditions import Field
 from customers.conditions.sql import Columns, compile_value
 from engage.database.sql import Fragment
+from engage.json.instants import in_utc
 from engage.zones import zone_names
 
 
@@ -68,4 +69,4 @@ NO_TERMS = Terms()
 
 def in_zone(local: datetime, zone: str) -> datetime:
     """The instant, in UTC, at which the clocks of the zone of this name show this."""
-    return local.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    return in_utc(local.replace(tzinfo=ZoneInfo(zone)))

@@ -10,6 +10,7 @@ from customers.conditions.fields import parse_field
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
 from engage.json.described import read_object, within
 from engage.json.documents import Part
+from engage.json.instants import in_utc
 from journeys.rendering import is_template
 from journeys.steps.conditions import refuse_unkept
 from journeys.steps.times_of_day import InvalidTime, parse_timezone
@@ -85,9 +86,6 @@ def parse_moment(text: str, zone: tzinfo) -> datetime | None:
     """
     written = _WITH_A_SPACE.sub(r"\1T\2", text) if _WITH_A_SPACE.fullmatch(text) else text
     moment = parse_instant(written)
-    if moment is None or _WITH_OFFSET.fullmatch(written):
-        return moment
-    try:
-        return moment.replace(tzinfo=zone).astimezone(UTC)
-    except OverflowError:  # before the year 1, or after 9999
+    if moment is None:
         return None
+    return in_utc(moment if _WITH_OFFSET.fullmatch(written) else moment.replace(tzinfo=zone))

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -92,9 +93,14 @@ def test_until_it_is_due_a_job_is_queued_and_no_worker_decides_it(
     )
 
 
-@each("form", FORMS)
-def test_what_is_past_is_due_at_once(server: ServerClient, journey: Journey, form: str) -> None:
-    scheduled(server, journey, form, scheduledFor="2020-01-01T00:00:00Z")
+TOKYO = {"timezoneFrom": "customer.timezone", "else": "Asia/Tokyo"}
+PAST = ["2020-01-01T00:00:00Z", "0001-01-01T00:00:00+12:00", {"local": "0001-01-01T00:00", **TOKYO}]
+
+
+@each("form, past", list(product(FORMS, PAST)))
+def test_what_is_past_is_due_at_once(server: ServerClient, journey: Journey, form: str, past: Any) -> None:
+    """Also what is before the first year of UTC."""
+    scheduled(server, journey, form, scheduledFor=past)
     let_workers_decide()
     assert results() == ["enrolled"]
 
@@ -187,6 +193,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "scheduledFor must be an instant": {"scheduledFor": "2026-12-24T09:00"},
     "scheduledFor must be an": {"scheduledFor": 5},
     "more than a year ahead": {"scheduledFor": "2999-01-01T00:00:00Z"},
+    "scheduledFor is more than a year ahead": {"scheduledFor": "9999-12-31T23:00:00-12:00"},
     "scheduledFor.local must be a date": {"scheduledFor": {"local": "2026-12-24T09:00Z", **BERLIN}},
     "scheduledFor.local must be a date and": {"scheduledFor": {"local": "2026-02-30T09:00", **BERLIN}},
     "scheduledFor.else must be": {"scheduledFor": {"local": "2026-12-24T09:00", **BERLIN, "else": "Berlin"}},

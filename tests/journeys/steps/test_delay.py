@@ -96,6 +96,12 @@ def test_a_moment_that_is_none_fails_the_step_and_ends_the_walk_unless_it_is_to_
         assert walked.stop == stop
 
 
+@each("at", ["0001-01-01T00:00:00+12:00", "0001-01-01T00:00"])
+def test_a_moment_before_all_that_utc_can_tell_is_over(at: str) -> None:
+    waits = delay(at="{{ api.payload.at }}", timezone="Asia/Tokyo")
+    assert walk(course(waits, OUT), context(payload={"at": at})).stop == GONE_ON
+
+
 def test_a_template_that_fails_fails_the_step() -> None:
     walked = walk(course(delay(at="{{ 1 | divided_by: 0 }}", onMissing="continue"), OUT))
     assert walked.step_records[0].detail == (
