@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from customers.conditions import Condition, Root
 from engage.errors import Refusal
-from engage.json.described import read_object, within, written
+from engage.json.described import Abouts, abouts_of, read_object, told, within, written
 from engage.json.documents import Part, Reading
 from journeys.steps.branch import Branch
 from journeys.steps.conditions import read_condition
@@ -59,9 +59,19 @@ def _read_span(part: Part) -> timedelta:
 class Goal(EventPattern):
     """Events of this pattern, within so long."""
 
-    key: str = written("key", _read_key)
-    where: Condition | None = within("where", _read_where, default=None, or_null=True)
-    span: timedelta = written("within", _read_span)
+    key: str = written("key", _read_key, about=told("Key", "words", "How it is called in what is counted.", start=""))
+    where: Condition | None = within(
+        "where", _read_where, default=None, or_null=True, about=told("Only if", "condition", roots=["event"])
+    )
+    span: timedelta = written(
+        "within", _read_span, about=told("Within", "duration", f"At most {LONGEST.days} days.", start="P7D")
+    )
+
+
+def abouts_of_goal() -> Abouts:
+    """What an author is asked for of one, in the order in which they think of it."""
+    order = ["key", "event", "where", "within", "fromBridge"]
+    return sorted(abouts_of(Goal), key=lambda about: order.index(about["name"]))
 
 
 def parse_goals(value: object, *, stored: bool = False) -> tuple[Goal, ...]:

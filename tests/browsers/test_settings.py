@@ -12,6 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from customers.models import Event
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import EnrollmentJob, Journey, JourneyRevision, Trigger
@@ -52,7 +53,7 @@ def test_entry_rules_exits_and_guards_are_written_in_forms(staff: Staff, acme: W
     page.keyboard.press("Tab")
     page.get_by_label("Operation of If").select_option(label="is not there")
     page.get_by_label("When webhooks fail").select_option(label="Hold it, if too many do")
-    page.get_by_label("Share", exact=True).fill("0.25")
+    page.get_by_label("Share in percent").fill("25")
     page.keyboard.press("Tab")
     page.get_by_label("When customers enter").select_option(label="Hold it, if too many do")
     staff.finds_nothing_serious("#content-main")
@@ -62,6 +63,40 @@ def test_entry_rules_exits_and_guards_are_written_in_forms(staff: Staff, acme: W
     assert (journey.entry_conditions, journey.guards) == (PRO, GUARDS)
     gone = {"if": {"field": "customer.plan", "op": "not_exists"}}
     assert JourneyRevision.objects.get(number=2).exit_on == [*EXITS, gone]
+
+
+def test_goals_and_the_hold_out_are_written_in_forms(staff: Staff, acme: Workspace) -> None:
+    ada = CustomerFactory.create(workspace=acme)
+    Event.objects.create(workspace=acme, customer=ada, source="api", name="order_paid", occurred_at=timezone.now())
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY])
+    page = settings(staff, journey)
+    page.get_by_label("Of those who might enter").select_option(label="Hold out a share")
+    page.get_by_label("Share in percent").fill("12.5")
+    for key in ("bought", "gone"):
+        page.get_by_role("button", name="Add a goal").click()
+        page.get_by_label("Key", exact=True).last.fill(key)
+        page.keyboard.press("Tab")
+    first = page.get_by_role("group", name="goal 1")
+    offered = page.locator(f"datalist[id='{first.get_by_label('Event', exact=True).get_attribute('list')}'] option")
+    assert "order_paid" in [one.get_attribute("value") for one in offered.all()]
+    first.get_by_label("Event", exact=True).fill("order_paid")
+    first.get_by_label("Within", exact=True).fill("2")
+    first.get_by_label("Within: unit").select_option(label="weeks")
+    first.get_by_role("button", name="Add a condition: Only if").click()
+    first.get_by_label("Field of Only if").fill("event.properties.price")
+    page.keyboard.press("Tab")
+    first.get_by_label("Kind of the value of Only if").select_option(label="number")
+    first.get_by_label("Value of Only if", exact=True).fill("10")
+    page.keyboard.press("Tab")
+    staff.finds_nothing_serious("#content-main")
+    expect(page.locator("[data-place='goals[1].event']")).not_to_be_empty()
+    page.get_by_role("button", name="Take out goal 2").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_selector("text=was changed successfully")
+    journey.refresh_from_db()
+    where = {"field": "event.properties.price", "op": "eq", "value": 10}
+    goal = {"key": "bought", "event": "order_paid", "within": "P2W", "where": where}
+    assert (journey.goals, journey.hold_out) == ([goal], {"share": 0.125})
 
 
 def test_what_is_wrong_is_told_in_the_form_and_leads_to_its_text(staff: Staff, acme: Workspace) -> None:
@@ -137,6 +172,8 @@ def test_they_are_seen(browser: Browser, live_server: LiveServer, acme: Workspac
         steps__exit_on=[*EXITS, {"if": PRO}],
         entry_conditions={"all": [PRO, PRO]},
         guards=GUARDS,
+        goals=[{"key": "bought", "event": "order_paid", "within": "P7D", "where": EXITS[0]["where"]}],
+        hold_out={"share": 0.1},
     )
     viewport = {"width": width, "height": 900}
     with superuser_at(browser, live_server.url, viewport=viewport, color_scheme=scheme) as staff:

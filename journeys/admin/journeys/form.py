@@ -6,7 +6,7 @@ from engage.admin.parts.json_field import JsonField
 from engage.admin.parts.managed import SAVE_OVER, ManagedForm
 from engage.json.compact import same_json
 from journeys.admin.content_rights import shown_of
-from journeys.design.asked import ENTRY_CONDITIONS, EVENT_WHERE, EXIT_ON, GUARDS
+from journeys.design.asked import ENTRY_CONDITIONS, EVENT_WHERE, EXIT_ON, GOALS, GUARDS, HOLD_OUT
 from journeys.design.authoring import InvalidJourney, JourneyChanges, refusals_of
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.secrets import steps_as_stored
@@ -84,15 +84,17 @@ class JourneyForm(ManagedForm):
     goals = JsonField(
         named="goals",
         required=False,
-        help_text='What it is for, such as [{"key": "bought", "event": "order_paid", "within": "P7D"}]: counted once '
-        "for each enrollment, from its beginning until that time is over; empty: nothing.",
+        form=GOALS,
+        example='[{"key": "bought", "event": "order_paid", "within": "P7D"}]',
+        help_text="What it is for: counted once for each enrollment, from its beginning until that time is over.",
     )
 
     hold_out = JsonField(
         named="holdOut",
         required=False,
-        help_text='Which share of those who might enter is held out, to compare them: {"share": 0.1} is a tenth. Who '
-        "was once held out or let in stays so; empty: nobody.",
+        form=HOLD_OUT,
+        example='{"share": 0.1}',
+        help_text="Which share of those who might enter is held out, to compare them.",
     )
 
     class Meta:

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { read, write } from "../../../customers/static/customers/forms/json.js";
+import { ofPercent, percentOf } from "../../../customers/static/customers/forms/percents.js";
 import { kindOf, listed, mayBecome, operated, reshaped, shapeOf, wordsOf } from "../../../customers/static/customers/forms/shapes.js";
 
 const conditions = JSON.parse(readFileSync(process.env.CONDITIONS, "utf8")).map((text) => read(text));
@@ -43,6 +44,12 @@ test("another operation keeps what it can have", () => {
   assert.deepEqual(operated({ field: "a", op: "eq", to: "b" }, "in"), { field: "a", op: "in", to: "b" });
   assert.deepEqual(operated({ field: "a", op: "exists" }, "eq"), { field: "a", op: "eq", value: "" });
   assert.deepEqual(operated({ field: "a", op: "eq", value: 0 }, "in"), { field: "a", op: "in", value: [0] });
+});
+
+test("a share is shown in percent and read again as it was", () => {
+  for (let share = 1; share < 1000; share += 1) assert.equal(ofPercent(percentOf(share / 1000)), share / 1000);
+  assert.deepEqual(["12,5", " 7 % ", "0.1", "", "-1", "ten", "1e2"].map(ofPercent), [0.125, 0.07, 0.001, null, null, null, null]);
+  assert.deepEqual([0.29, read("0.10"), "0.1", undefined].map(percentOf), ["29", "10", "", ""]);
 });
 
 test("what a row cannot show whole is JSON", () => {

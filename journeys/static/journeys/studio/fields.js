@@ -3,6 +3,7 @@ import { conditionEditor, offsetEditor } from "../../customers/forms/conditions.
 import { button, el, holding, input, newId, said, select, suggesting } from "../../customers/forms/dom.js";
 import { UNITS, parsed, written } from "../../customers/forms/durations.js";
 import { shownName } from "../../customers/forms/json.js";
+import { ofPercent, percentOf } from "../../customers/forms/percents.js";
 import { bodyEditor, headersEditor, jsonEditor, membersEditor, numberInput, pathsEditor, textEditor } from "../../customers/forms/values.js";
 
 const DAYS = { mo: "Monday", tu: "Tuesday", we: "Wednesday", th: "Thursday", fr: "Friday", sa: "Saturday", su: "Sunday" };
@@ -196,6 +197,7 @@ const EDITORS = {
   whole: ({ value, set, disabled, id, optional }) => input(value ?? "", (text) => (/^-?\d+$/.test(text) ? set(Number(text)) : optional && set(undefined)), { id, disabled, inputMode: "numeric", class: "engage-input studio-number" }),
   plain: ({ value, set, disabled, id, about }) => input(value, (text) => set(text || undefined), { id, disabled, placeholder: about.hint }),
   number: ({ value, set, disabled, id, optional }) => numberInput(value, set, { id, disabled, class: "engage-input studio-number", optional }),
+  percent: ({ value, set, disabled, id }) => input(percentOf(value), (text) => ofPercent(text) !== null && set(ofPercent(text)), { id, disabled, inputMode: "decimal", class: "engage-input studio-number" }),
   pick: ({ value, set, disabled, id, about }) => select([[undefined, "…"], ...about.choices], value, (next) => set(next), { id, disabled }),
   any: jsonEditor, object,
   weight: ({ value, set, disabled, id }) => numberInput(value, set, { id, disabled, class: "engage-input studio-number" }),
