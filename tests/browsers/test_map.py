@@ -1,7 +1,9 @@
 """The map, the live drawing and the way of an enrollment, in a real browser: seen, used by keyboard, read aloud."""
 
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +12,11 @@ from pytest_django.live_server_helper import LiveServer
 
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
+from journeys.enrollments.exiting import exit_enrollment
 from journeys.models import Enrollment, Journey
 from tests.browsers.staff import Staff, superuser_in_chromium
-from tests.journeys.walking.stories import walked
+from tests.journeys.walking.stories import enter, walked
+from tests.support.calls import let_workers_walk
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
 
@@ -130,3 +134,29 @@ def test_the_way_of_an_enrollment_and_of_a_trial_are_lit(staff: Staff, server: S
     page.wait_for_selector("#trial svg")
     assert page.locator("#trial g.ended").get_attribute("data-step") == "@completed"
     staff.finds_nothing_serious("#content-main")
+
+
+def test_ways_that_leave_early_are_dotted_lines_to_one_side(
+    staff: Staff, server: ServerClient, acme: Workspace
+) -> None:
+    steps = [DAY, {**LOOP[0], "onFailure": "exit"}, {**DAY, "id": "night"}]
+    journey = JourneyFactory.create(workspace=acme, steps=steps, steps__exit_on=[{"event": "bought"}])
+    for _ in range(2):
+        enrollment = enter(server, journey, CustomerFactory.create(workspace=acme))
+        let_workers_walk()
+        exit_enrollment(workspace_id=acme.id, enrollment_id=enrollment.id, reason="Enough.")
+    for url, within, left in ((page_url(journey), "#map", "2"), (f"{page_url(journey)[:-7]}steps/", "#studio", "")):
+        page = staff.goes_to(url)
+        page.wait_for_selector(f"{within} svg")
+        side = page.locator(f"{within} [data-leaving]")
+        assert [one.get_attribute("data-leaving") for one in side.all()] == ["day", "ask", "night"]
+        told = side.first.text_content() or ""
+        assert "bought" in told
+        assert (f"by {left}:" in told) == bool(left)
+        for one in (side.first, page.locator(f'{within} [data-way="ask @exited"]')):
+            assert one.evaluate("(path) => getComputedStyle(path).strokeDasharray") != "none"
+        assert overlapping(page, within) == 0
+        staff.finds_nothing_serious(within)
+        if folder := os.environ.get("SCREENSHOTS"):
+            scheme = page.evaluate("document.documentElement.className.includes('dark')")
+            page.locator(f"{within} .engage-map").screenshot(path=Path(folder) / f"leaving {within[1:]} {scheme}.png")

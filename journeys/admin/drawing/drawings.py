@@ -57,7 +57,7 @@ def counted(
     """The steps with what was counted; each leads to the address of those who stand there (None: nowhere).
 
     Where several ways lead from a step, each tells its share; those of a branch or a split also how many of those who
-    went there reached the goals.
+    went there reached the goals. Who left a step by none of its ways is told beside it.
     """
     totals = {ENTRY: sum(number for (source, _), number in stats.edges.items() if source == ENTRY)}
     totals |= {COMPLETED: stats.completed, EXITED: stats.exited}
@@ -86,10 +86,13 @@ def counted(
             for way in goal.by_path
             if (way.source, way.target) == (source, edge["target"]) and (said := in_words(way.count, number))
         ]
-    if address:
-        for node in drawing["nodes"]:
-            if node["id"][0] != "@":
-                node["href"] = address(node["id"])
+    known = {(edge.source, edge.target) for edge in graph.edges}
+    for node in drawing["nodes"]:
+        if address and node["id"][0] != "@":
+            node["href"] = address(node["id"])
+        gone = (node["id"], EXITED)
+        if gone not in known and (number := stats.edges.get(gone, 0)):
+            node["leaving"] = {"count": number, "told": [*graph.exits, "calls and staff"]}
     return _warned(drawing, warnings)
 
 
@@ -140,7 +143,7 @@ def lit(graph: Graph, way: Way) -> Drawing:
         for source, target in sorted(taken - known)
         if {source, target} <= nodes
     ]
-    whole = Graph(nodes=graph.nodes, edges=(*graph.edges, *more), exits=graph.exits)
+    whole = Graph(nodes=graph.nodes, edges=(*graph.edges, *more), exits=())
 
     def notes(node: Node) -> list[dict[str, str]]:
         here = node.id == way.here
@@ -166,6 +169,7 @@ def _drawing(
     graph: Graph, *, notes: Callable[[Node], list[dict[str, str]]], count: Callable[[tuple[str, str]], int | None]
 ) -> Drawing:
     ends = {edge.target for edge in graph.edges}
+    leaving = {"count": None, "told": list(graph.exits)} if graph.exits else None
     return {
         "nodes": [
             {
@@ -174,6 +178,7 @@ def _drawing(
                 "title": "" if node.id[0] == "@" else node.id,
                 "label": node.label,
                 "notes": said,
+                "leaving": None if node.id[0] == "@" or node.type == "exit" else leaving,
             }
             for node in graph.nodes
             if (said := notes(node)) or node.type not in _ENDS or node.id in ends

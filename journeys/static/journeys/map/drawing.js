@@ -1,14 +1,17 @@
 // Draws a journey's steps: boxes with words and numbers, and ways as wide as the customers on them.
 //
-// A drawing is {nodes: [{id, type, title, label, notes: [{text, kind}], warnings: [text], href, mark}],
+// A drawing is {nodes: [{id, type, title, label, notes: [{text, kind}], warnings: [text], href, mark, leaving}],
 //               edges: [{source, target, label, count, share, told: [text], lit, slot, room}]}.
 // `mark` is "here", "ended", "taken", "unvisited" or absent; `count` is null where nothing is counted. Several edges
 // between the same two have different slots; an edge with room has so much place for a button below its words.
+// `leaving`, {count, told: [text]}, is for a step from which some end early: a dotted line to its right.
 import { Graph, layout } from "./dagre/dagre.esm.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const BOX = { width: 236, line: 17, padding: 12, letters: 33, lines: 3 };
 const WAY = { letters: 26, lines: 2, line: 15, letter: 6.4 };
+const LEAVING = { shortest: 44, thinnest: 2.5 };
+const ENDS_EARLY = "@exited";
 const ZOOM = { least: 0.01, most: 3, readable: 0.72, step: 1.25 };
 const MANY = 60; // nodes
 const THINNEST = 1.5;
@@ -23,6 +26,7 @@ export function draw(host, drawing) {
   const svg = made("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": host.dataset.title ?? "" });
   svg.append(arrowheads(prefix));
   svg.append(...edges.map((edge) => wayOf(edge, prefix)));
+  svg.append(...nodes.filter(({ leaving }) => leaving).flatMap((node) => leavingOf(node, prefix)));
   svg.append(...edges.flatMap(textOfWay));
   svg.append(...nodes.map(boxOf));
   viewport.replaceChildren(svg);
@@ -35,13 +39,15 @@ export function draw(host, drawing) {
 function arranged(drawing) {
   const { nodes, edges } = drawing.nodes.length > MANY ? withEndsOfTheirOwn(drawing) : drawing;
   const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "TB", nodesep: 36, ranksep: 44, edgesep: 18, marginx: 16, marginy: 16 });
+  const side = Math.max(0, ...nodes.map(lengthOfLeaving)); // to the right of each step
+  graph.setGraph({ rankdir: "TB", nodesep: 36 + side, ranksep: 44, edgesep: 18, marginx: 16, marginy: 16 });
   const boxes = nodes.map((node) => ({ ...node, lines: wrapped(node.label, BOX.letters, BOX.lines) }));
   for (const box of boxes) {
     const rows = (box.title ? 1 : 0) + box.lines.length + (box.notes?.length ? 1 : 0);
     graph.setNode(box.key ?? box.id, { width: BOX.width, height: rows * BOX.line + 2 * BOX.padding });
   }
-  const most = Math.max(1, ...edges.map((edge) => edge.count ?? 0));
+  const most = Math.max(1, ...edges.map((edge) => edge.count ?? 0), ...nodes.map(({ leaving }) => leaving?.count ?? 0));
+  const breadthOf = (count) => THINNEST + (count ? (WIDEST - THINNEST) * (count / most) : 0);
   const ways = edges.map((edge) => {
     const lines = wrapped(edge.label, WAY.letters, WAY.lines);
     if (edge.count) lines.unshift(countOf(edge));
@@ -49,14 +55,13 @@ function arranged(drawing) {
     const room = edge.room ?? 0;
     const size = { width: Math.max(room, ...lines.map((line) => line.length * WAY.letter)), height: lines.length * WAY.line + room };
     graph.setEdge(edge.source, edge.to ?? edge.target, { ...size, labelpos: "c" }, edge.slot);
-    const breadth = THINNEST + (edge.count ? (WIDEST - THINNEST) * (edge.count / most) : 0);
-    return { ...edge, lines, breadth, size };
+    return { ...edge, lines, breadth: breadthOf(edge.count), size };
   });
   layout(graph);
   mirror(graph);
   return {
-    ...graph.graph(),
-    nodes: boxes.map((box) => ({ ...box, at: graph.node(box.key ?? box.id) })),
+    width: graph.graph().width + side, height: graph.graph().height,
+    nodes: boxes.map((box) => ({ ...box, side, breadth: breadthOf(box.leaving?.count), at: graph.node(box.key ?? box.id) })),
     edges: ways.map((way) => ({ ...way, at: graph.edge(way.source, way.to ?? way.target, way.slot) })),
   };
 }
@@ -121,13 +126,28 @@ function arrowheads(prefix) {
 
 function wayOf(edge, prefix) {
   const kind = edge.lit ? "lit" : "way";
-  const classes = ["engage-map-way", kind, edge.count === 0 ? "unused" : ""];
+  const isLeaving = edge.target === ENDS_EARLY;
+  const classes = ["engage-map-way", kind, isLeaving ? "leaving" : edge.count === 0 ? "unused" : ""];
   const path = made("path", {
-    d: curve(edge.at.points), class: classes.filter(Boolean).join(" "), "stroke-width": edge.breadth.toFixed(1),
+    d: curve(edge.at.points), class: classes.filter(Boolean).join(" "), "stroke-width": Math.max(isLeaving ? LEAVING.thinnest : 0, edge.breadth).toFixed(1),
     "marker-end": `url(#${prefix}-${kind})`, "data-way": `${edge.source} ${edge.target}`,
   });
   path.append(made("title", {}, wordsOfWay(edge)));
   return path;
+}
+
+const lengthOfLeaving = ({ leaving }) => (leaving ? Math.max(LEAVING.shortest, (countOf({ count: leaving.count ?? "" }).length + 2) * WAY.letter) : 0);
+
+/** Out of the side of the box, with how many went there. */
+function leavingOf(node, prefix) {
+  const { at: { x, y, width }, leaving, side, breadth } = node;
+  const path = made("path", {
+    d: `M${x + width / 2} ${y}h${side - 2}`, class: "engage-map-way leaving",
+    "stroke-width": Math.max(LEAVING.thinnest, breadth).toFixed(1), "marker-end": `url(#${prefix}-way)`, "data-leaving": node.id,
+  });
+  path.append(made("title", {}, `${node.id} is left early${leaving.count ? ` by ${countOf(leaving)}` : ""}: ${leaving.told.join("; ")}`));
+  if (!leaving.count) return [path];
+  return [path, made("text", { x: x + width / 2 + 6, y: y - breadth / 2 - 4, class: "engage-map-words engage-map-count" }, countOf(leaving))];
 }
 
 function countOf({ count, share }) {

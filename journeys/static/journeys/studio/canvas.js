@@ -25,7 +25,7 @@ export function drawInto(host, studio, acts) {
 }
 
 function drawingOf(studio) {
-  const { steps, chosen } = studio;
+  const { steps, exitOn, chosen } = studio;
   const slots = studio.model.slotsOf(studio);
   const edges = [{ source: ENTRY, target: steps[0]?.id ?? "@completed", label: "", slot: ENTRY, way: { from: ENTRY, path: null } }];
   for (const step of steps) {
@@ -35,13 +35,14 @@ function drawingOf(studio) {
       const words = own.length > 1 ? labels[at] || label : "";
       if (target !== undefined) edges.push({ source: step.id, target: target ?? "@completed", label: words, slot: path.join(), way: { from: step.id, path } });
     });
-    if (step.type === "exit") edges.push({ source: step.id, target: "@exited", label: "", slot: "exit" });
+    if (step.type === "exit" || step.onFailure === "exit") edges.push({ source: step.id, target: "@exited", label: step.type === "exit" ? "" : "failed", slot: "exit" });
   }
+  const leaving = exitOn?.length ? { count: null, told: exitOn.map(({ event }) => (event === undefined ? "a condition holds" : `the event '${event}'`)) } : null;
   const ends = [["@completed", "completed", "Completed"], ["@exited", "exited", "Exited"]].filter(([id]) => edges.some(({ target }) => target === id));
   return {
     nodes: [
       { id: ENTRY, type: "entry", title: "", label: "Entered", notes: [] },
-      ...steps.map((step) => ({ id: step.id, type: step.type, title: step.id, label: studio.wordsOf(step), notes: notesOf(studio, step), warnings: studio.foundAt(step.id).map(({ message }) => message), mark: step.id === chosen ? "here" : undefined })),
+      ...steps.map((step) => ({ id: step.id, type: step.type, title: step.id, label: studio.wordsOf(step), notes: notesOf(studio, step), warnings: studio.foundAt(step.id).map(({ message }) => message), mark: step.id === chosen ? "here" : undefined, leaving: step.type === "exit" ? null : leaving })),
       ...ends.map(([id, type, label]) => ({ id, type, title: "", label, notes: [] })),
     ],
     edges: edges.map((edge) => ({ ...edge, count: null, room: edge.way && !studio.disabled ? ROOM : 0 })),
