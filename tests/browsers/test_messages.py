@@ -1,5 +1,6 @@
 """The admin's pages of messages and apps, and the HTML that a message's page gives to copy, in real browsers."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,9 +57,19 @@ def test_the_pages_of_messages_fit_break_no_policy_and_are_used_by_keyboard(staf
     assert staff.complaints == []
     staff.opens(message)
     assert page.evaluate("Chart.getChart(document.querySelector('canvas.chart')).data.datasets[0].data.length") == 7
+    tabs = page.get_by_label("The parts of this message")
+    places = {"Figures": "#usage", "What it shows": "#html", "Settings": "#id_status"}
+    for name in places:
+        tabs.get_by_text(name, exact=True).click()
+        assert [one for one, place in places.items() if page.locator(place).is_visible()] == [name]
+        if folder := os.environ.get("SCREENSHOTS"):
+            page.screenshot(path=Path(folder) / f"message {name}.png", full_page=True)
+        staff.finds_nothing_serious()
     _press_until(page, "Learn from the last seven days")
     page.keyboard.press("Enter")
     page.wait_for_url("**?learn=1*")
+    assert page.locator("#learned").is_visible()
+    tabs.get_by_text("What it shows", exact=True).click()
     assert page.frame_locator("iframe[title=Preview]").locator("button").first.is_visible()
 
 
