@@ -1,16 +1,22 @@
 """The overview and the lists in real browsers: times, the box for any record, and failures when there are many."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
+from pytest_django.live_server_helper import LiveServer
 
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Resending, WebhookDelivery
 from journeys.tasks import resend
 from tests.admin.failures import failed_webhooks
+from tests.browsers.admin_pages import pages
+from tests.browsers.furnished import furnish
 from tests.browsers.staff import superuser_at
+from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory
 from tests.support.one_of_everything import populate
 from tests.support.processes import web
@@ -31,6 +37,35 @@ def page(browser: Browser, address: str, acme: Workspace) -> Iterator[Page]:
     """Of a superuser in Karachi, five hours ahead of UTC, who has opened nothing yet. No page complains of anything."""
     with superuser_at(browser, address, timezone_id="Asia/Karachi", locale="en-US") as staff:
         yield staff.page
+        assert staff.complaints == []
+
+
+_ROWS = """(rows) => rows.map((row) => {
+  const box = (selector) => row.querySelector(`:scope > ${selector}`)?.getBoundingClientRect();
+  const first = box(":is(:first-child:not(.action-checkbox), .action-checkbox + *)");
+  const state = box(":has(> .uppercase):not(:has(> details))");
+  const { height, bottom, right } = row.getBoundingClientRect();
+  const cells = [...row.children].map((one) => one.getBoundingClientRect());
+  const isCut = cells.some((cell) => cell.top < bottom - 2 && cell.bottom > bottom);
+  const hasState = !state || (state.top === first.top && state.right <= right);
+  return height <= 70 && first.width > 60 && !isCut && hasState ? "" : row.innerText;
+}).filter(Boolean)"""
+
+
+def test_on_a_phone_a_row_of_each_list_is_two_lines(
+    browser: Browser, live_server: LiveServer, acme: Workspace, server: ServerClient
+) -> None:
+    lists = {name: url for name, url in pages(furnish(acme, server)).items() if name.endswith("changelist")}
+    phone = {"width": 390, "height": 844}
+    wrong = []
+    with superuser_at(browser, live_server.url, viewport=phone) as staff:
+        for name, url in lists.items():
+            page = staff.goes_to(url)
+            wrong += [(name, text) for text in page.eval_on_selector_all("#result_list .data-row", _ROWS)]
+            wrong += [(name, "is too wide")] * page.evaluate("document.documentElement.scrollWidth > innerWidth")
+            if folder := os.environ.get("SCREENSHOTS"):
+                page.screenshot(path=Path(folder) / f"list {name}.png")
+        assert wrong == []
         assert staff.complaints == []
 
 

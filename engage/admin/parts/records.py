@@ -86,6 +86,13 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
         columns = [self.shown_as(name, request) for name in super().get_list_display(request)]
         return [column for column in columns if column is not None]
 
+    def get_list_display_links(self, request: HttpRequest, list_display: Any) -> Any:
+        """Django knows them by their names alone, of which `shown_as` may have made columns."""
+        named = self.list_display_links
+        if not named:
+            return super().get_list_display_links(request, list_display)
+        return [column for column in list_display if getattr(column, "__name__", column) in named]
+
     def get_list_filter(self, request: HttpRequest) -> Any:
         filters: Any = [*([_BY_WORKSPACE] if self.filters_by_workspace else []), *super().get_list_filter(request)]
         return [one for one in filters if not isinstance(one, tuple) or self._may_view_field(one[0], request)]
