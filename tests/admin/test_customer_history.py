@@ -8,6 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
@@ -110,3 +111,17 @@ def test_every_delivery_is_listed_by_what_is_asked_for(
     assert address[mine.pk] in own
     assert address[far.pk] not in own
     assert member("vic", acme="viewer").get(SENT).status_code == 403
+
+
+def test_moves_to_later_revisions_are_told(staff: Client, acme: Workspace) -> None:
+    (customer,) = populate(acme, rows=1)
+    now = timezone.now()
+    moves = [
+        {"at": (now + timedelta(minutes=number)).isoformat(), "from": number, "to": number + 1, "stepsBegun": 0}
+        for number in (1, 2)
+    ]
+    Enrollment.objects.filter(customer=customer).update(moves=moves)
+    told = staff.get(f"{page_url(customer)}?kind=moved").context["history_told"].told
+    assert [strip_tags(one.what).rpartition("moved")[2] for one in told] == [" to revision 3", " to revision 2"]
+    before = (now + timedelta(minutes=2)).isoformat().replace("+", "%2B")
+    assert kinds_on(staff, customer, f"?kind=moved&before={before}") == ["moved"]

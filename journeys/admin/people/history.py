@@ -1,4 +1,4 @@
-"""What journeys tell in a customer's timeline: entered, refused and why, left, sent with the answer, seen, changed."""
+"""What journeys tell in a customer's timeline: entered, refused and why, moved, left, sent, seen, changed."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -56,6 +56,17 @@ def _left(customer: Customer, asked: Asked) -> Iterator[Told]:
             more=[one.exit_reason] if one.exit_reason else (),
             opens=page_url(one),
         )
+
+
+def _moved(customer: Customer, asked: Asked) -> Iterator[Told]:
+    """To another revision; of the latest enrollments alone."""
+    moved = Enrollment.objects.filter(customer=customer, moves__isnull=False)
+    for one in moved.order_by("-pk").prefetch_related("journey")[:_MOST_ENROLLMENTS]:
+        for move in one.moves or ():
+            at = datetime.fromisoformat(move["at"])
+            if (asked.since is None or at >= asked.since) and (asked.before is None or at < asked.before):
+                what = format_html("{} moved to revision {}", _journey(one, asked), move["to"])
+                yield Told(at=at, kind="moved", what=what, more=[f"from revision {move['from']}"], opens=page_url(one))
 
 
 def said_of(sent: SentDelivery) -> SafeString:
@@ -116,6 +127,7 @@ tell_on(
     Customer,
     Source(model=EnrollmentJob, kinds=("entered", "refused"), read=_decided),
     Source(model=Enrollment, kinds=("left",), read=_left),
+    Source(model=Enrollment, kinds=("moved",), read=_moved),
     Source(model=WebhookDelivery, kinds=("sent",), read=_sent(DeliveryKind.WEBHOOK)),
     Source(model=InAppDelivery, kinds=("sent",), read=_sent(DeliveryKind.IN_APP)),
     Source(model=InAppDelivery, kinds=("seen",), read=_seen),
