@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LIMITS = (1000, 30)  # of two readers of each feed: who reads much at a time, and who stops within batches
 _SECONDS_BETWEEN = 0.1
-_CATCH_UP_SECONDS = 20.0
+_CATCH_UP_SECONDS = 40.0  # more than a reader waits for a server that does not answer
 
 # By type, and what it tells of; with the result of a decision. Who was merged keeps the ids of then.
 _DIFFERENCES = """
@@ -59,8 +59,8 @@ class FeedReader(Thread):
     def run(self) -> None:
         turn = 0
         while not self.over.is_set():
-            turn += 1
             if not self._read_page(self._webs[turn % len(self._webs)]):
+                turn += 1  # only now: a server that is gone may take long to be given up
                 self.over.wait(_SECONDS_BETWEEN)
 
     def _read_page(self, web: Member) -> bool:
