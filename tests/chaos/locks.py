@@ -125,7 +125,7 @@ def _names_the_locked_one(call: Planned) -> bool:
 _HOT = ("journeys_chunk", "journeys_enrollment", "journeys_enrollmentjob", "journeys_webhookdelivery")
 _IDLE_SECONDS = 8.0
 _LONGEST_IDLE = 6.5  # PostgreSQL ends such a session after five
-_MOST_DEAD = 50  # of the last moment
+_MOST_DEAD, _TRIES = 50, 5  # of the last moment
 _DEAD = "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_user_tables WHERE relname = ANY(%s)"
 _LIVES = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s"
 
@@ -139,10 +139,16 @@ def hold_an_old_state(service: Service) -> None:
         if service.count(_LIVES, connection.info.backend_pid):
             service.complaints.append(f"A session was idle amid a transaction for {_LONGEST_IDLE:g} s")
         time.sleep(_IDLE_SECONDS - _LONGEST_IDLE)
-        service.ask(f"VACUUM {', '.join(_HOT)}")
-        if (dead := service.count(_DEAD, list(_HOT))) > _MOST_DEAD:
+        if (dead := min(_left_dead(service) for _ in range(_TRIES))) > _MOST_DEAD:
             service.complaints.append(f"{dead} dead rows could not be tidied up")
         connection.close()
+
+
+def _left_dead(service: Service) -> int:
+    """How many rows stay dead. One try may meet a batch that is being written: whoever sees an old state spoils all."""
+    time.sleep(0.5)
+    service.ask(f"VACUUM {', '.join(_HOT)}")
+    return service.count(_DEAD, list(_HOT))
 
 
 LOCKS: Sequence[Scenario] = (
