@@ -122,11 +122,13 @@ def _names_the_locked_one(call: Planned) -> bool:
 
 # A state of long ago --------------------------------------------------------------------------------------------------
 
-_HOT = ("journeys_chunk", "journeys_enrollment", "journeys_enrollmentjob", "journeys_webhookdelivery")
 _IDLE_SECONDS = 8.0
 _LONGEST_IDLE = 6.5  # PostgreSQL ends such a session after five
-_MOST_DEAD, _TRIES = 50, 5  # of the last moment
-_DEAD = "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_user_tables WHERE relname = ANY(%s)"
+_LONGEST_WORK = 2.0
+_OLDEST_STATE = """
+SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::float8
+FROM pg_stat_activity WHERE backend_xmin IS NOT NULL
+"""
 _LIVES = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s"
 
 
@@ -139,16 +141,10 @@ def hold_an_old_state(service: Service) -> None:
         if service.count(_LIVES, connection.info.backend_pid):
             service.complaints.append(f"A session was idle amid a transaction for {_LONGEST_IDLE:g} s")
         time.sleep(_IDLE_SECONDS - _LONGEST_IDLE)
-        if (dead := min(_left_dead(service) for _ in range(_TRIES))) > _MOST_DEAD:
-            service.complaints.append(f"{dead} dead rows could not be tidied up")
+        ((oldest,),) = service.ask(_OLDEST_STATE)
+        if oldest > _LONGEST_WORK:
+            service.complaints.append(f"No row that died in the last {oldest:.1f} s could be tidied up")
         connection.close()
-
-
-def _left_dead(service: Service) -> int:
-    """How many rows stay dead. One try may meet a batch that is being written: whoever sees an old state spoils all."""
-    time.sleep(0.5)
-    service.ask(f"VACUUM {', '.join(_HOT)}")
-    return service.count(_DEAD, list(_HOT))
 
 
 LOCKS: Sequence[Scenario] = (
