@@ -51,6 +51,7 @@ def _steer(service: Service, act: str, **body: object) -> None:
 
 _PER_MINUTE = 60
 _AT_PACE_SECONDS = 12.0
+_UNDER_WAY_SECONDS = 3.0  # a request that was sent before the circuit opened may succeed, which closes it
 _OPEN = """
 INSERT INTO journeys_webhookhost (workspace_id, host, failures, failing_since, open_until)
 SELECT DISTINCT workspace_id, host, 10, now(), now() + interval '1 hour' FROM journeys_webhookdelivery
@@ -58,14 +59,22 @@ WHERE workspace_id = %s
 ON CONFLICT (workspace_id, host)
 DO UPDATE SET failures = EXCLUDED.failures, failing_since = now(), open_until = EXCLUDED.open_until RETURNING 1
 """
+_CLOSE = """
+UPDATE journeys_webhookhost SET failures = 0, failing_since = NULL, open_until = NULL
+WHERE open_until IS NOT NULL RETURNING 1
+"""
 
 
 def _open_circuits(service: Service) -> None:
-    service.ask(_OPEN, service.tenants[_TENANT].workspace)
+    until = time.monotonic() + _UNDER_WAY_SECONDS
+    while time.monotonic() < until:
+        service.ask(_OPEN, service.tenants[_TENANT].workspace)
+        time.sleep(0.2)
 
 
 def _close_circuits(service: Service) -> None:
-    service.ask("UPDATE journeys_webhookhost SET failures = 0, failing_since = NULL, open_until = NULL RETURNING 1")
+    if not service.ask(_CLOSE):
+        service.complaints.append("no circuit was open any more")
     _marks["closed"] = _now(service)
 
 
