@@ -22,8 +22,8 @@ from engage.json.fields import Parsed, Whole
 from engage.scopes import Scope
 from journeys import wakeups
 from journeys.api.definitions.bodies import DefinitionRecord, SubscriptionBody
-from journeys.api.definitions.calls import record_of
-from journeys.api.definitions.subscriptions import EXAMPLE_SUBSCRIPTION, SUBSCRIPTION_ID
+from journeys.api.definitions.calls import as_read
+from journeys.api.definitions.subscriptions import SUBSCRIPTIONS
 from journeys.models import Push, Subscription
 from journeys.seeding import kinds
 from journeys.seeding.definitions import DefinitionInvalid, put_definition
@@ -120,7 +120,7 @@ class PushesQuery:
 
 _AT = datetime(2026, 11, 20, 19, 8, tzinfo=UTC)
 _LISTED = ListedSubscription(
-    subscription_id=SUBSCRIPTION_ID.example,
+    subscription_id=SUBSCRIPTIONS.example_id,
     key="crm",
     url="https://crm.example/events",
     types=[FeedType.JOB_DECIDED],
@@ -134,7 +134,7 @@ _LISTED = ListedSubscription(
 )
 _FAILING: dict[str, Any] = {"failing_since": _AT, "last_failure": "Answered 500.", "waiting": 8}
 _PUSH = PushRecord(
-    delivery_id=f"psh_{SUBSCRIPTION_ID.example}_1042",
+    delivery_id=f"psh_{SUBSCRIPTIONS.example_id}_1042",
     events=100,
     is_test=False,
     state=Push.State.DELIVERED,
@@ -162,7 +162,7 @@ _EMPTY = "The body must be the whole subscription, and must not be empty."
     status=HTTPStatus.CREATED,
     answer="The subscription.",
     requests={"Decisions": {"url": "https://crm.example/events", "types": ["job.decided"]}},
-    examples={"Created": record_of(SUBSCRIPTION_ID.example, EXAMPLE_SUBSCRIPTION)},
+    examples={"Created": SUBSCRIPTIONS.record()},
     refuses=[MissingParameter(_EMPTY), DefinitionInvalid("url must begin with https://."), SubscriptionExists("crm")],
 )
 def create_subscription(asked: Asked[SubscriptionBody, None]) -> Answered[DefinitionRecord]:
@@ -189,7 +189,7 @@ def create_subscription(asked: Asked[SubscriptionBody, None]) -> Answered[Defini
         dry_run=False,
         now=timezone.now(),
     )
-    return replace(record_of(done.definition.row.id, done.definition.item), headers={"ETag": done.definition.etag})
+    return as_read(done.definition)
 
 
 @get(
@@ -229,7 +229,7 @@ def _listed(one: Subscription, waiting: int) -> ListedSubscription:
     )
 
 
-_of_one: dict[str, Any] = {**_common, "ids": [SUBSCRIPTION_ID]}
+_of_one: dict[str, Any] = {**_common, "ids": [SUBSCRIPTIONS.id]}
 
 
 @post(
@@ -256,7 +256,7 @@ def try_out_subscription(asked: Asked[None, None], subscription_id: str) -> Test
     **_of_one,
     says="The subscription goes on.",
     answer="The subscription.",
-    examples={"Resumed": ResumedSubscription(subscription_id=SUBSCRIPTION_ID.example, key="crm", changed=True)},
+    examples={"Resumed": ResumedSubscription(subscription_id=SUBSCRIPTIONS.example_id, key="crm", changed=True)},
 )
 def resume_paused_subscription(asked: Asked[None, None], subscription_id: str) -> ResumedSubscription:
     """Resume a subscription

@@ -1,7 +1,7 @@
 """What the calls about all kinds of definitions have in common."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
@@ -10,9 +10,10 @@ from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 
 from engage.calls.asked import Asked
-from engage.calls.call import Answered, delete, get, put
+from engage.calls.call import Answered, Call, PathId, delete, get, put
 from engage.calls.queries import DRY_RUN_MESSAGE
-from engage.errors import MissingParameter
+from engage.errors import MissingParameter, Refusal
+from engage.scopes import Scope
 from journeys.api.definitions.bodies import (
     DefinitionDeleted,
     DefinitionRecord,
@@ -51,48 +52,19 @@ def _etag_of(*statuses: int) -> OpenApiParameter:
     )
 
 
-def record_of(id_: str, item: Mapping[str, Any]) -> Answered[DefinitionRecord]:
-    record = DefinitionRecord(id=id_, key=item["key"], definition=item, warnings=[])
-    return Answered(data=record, headers={"ETag": _ETAG})
-
-
-def put_examples(
-    id_: str,
-    item: Mapping[str, Any],
-    *,
-    changed: Sequence[str],
-    inside: int | None,
-    moving: Moving | None = None,
-) -> dict[str, Any]:
-    data = PutDefinitionRecord(
-        id=id_, key=item["key"], outcome="changed", changed=changed, inside=inside, definition=item, warnings=[]
-    )
-    made = replace(data, outcome="created", changed=[*item], inside=None)
-    moved = replace(data, moving=moving)
-    return {
-        **({"Those inside are moved": Answered(data=moved, says=_CHANGED, headers={"ETag": _ETAG})} if moving else {}),
-        "Changed": Answered(data=data, says=_CHANGED, headers={"ETag": _ETAG}),
-        "Created": Answered(data=made, says=_CREATED, status=HTTPStatus.CREATED, headers={"ETag": _ETAG}),
-        "A dry run": Answered(data=replace(data, dry_run=True), says=DRY_RUN_MESSAGE),
-    }
-
-
 UNKNOWN_SECRET = SecretsMissing("headers.X-Token needs its value: *** keeps what is stored.")
 _CREATED, _CHANGED, _UNCHANGED = "Created.", "Changed.", "Nothing to change."
 _EMPTY = "The body must be the whole definition, and must not be empty."
-REFUSED = [MissingParameter(_EMPTY)]
-UNSEEN = [PreconditionFailed(), PreconditionRequired()]
+_UNSEEN = [PreconditionFailed(), PreconditionRequired()]
 _common: dict[str, Any] = {"policy": "definitions", "tag": "Definitions"}
-put_call = partial(
+_put = partial(
     put,
     **_common,
     answer={HTTPStatus.OK: "What was there is now as the body says.", HTTPStatus.CREATED: "It was created."},
     parameters=[_IF_MATCH, _etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
 )
-get_call = partial(
-    get, **_common, says="Definition found.", answer="The definition.", parameters=[_etag_of(HTTPStatus.OK)]
-)
-delete_call = partial(
+_get = partial(get, **_common, says="Definition found.", answer="The definition.", parameters=[_etag_of(HTTPStatus.OK)])
+_delete = partial(
     delete,
     **_common,
     says="Deleted.",
@@ -102,61 +74,123 @@ delete_call = partial(
 )
 
 
-def read(kind: kinds.Kind, asked: Asked[None, None], named: str) -> Answered[DefinitionRecord]:
-    found = get_definition(kind, workspace_id=asked.workspace_id, named=named)
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """The three calls about one kind of definition: decorators for them, and what they do.
+
+    `item` is an example, which has `example_id`.
+    """
+
+    kind: kinds.Kind
+    path: str
+    id: PathId
+    scope: Scope = Scope.DEFINITIONS
+    of_all_journeys: bool = False
+    example_id: str
+    item: Mapping[str, Any]
+
+    @property
+    def _shared(self) -> dict[str, Any]:
+        return {"path": self.path, "ids": [self.id], "scope": self.scope, "of_all_journeys": self.of_all_journeys}
+
+    def put(
+        self,
+        *,
+        requests: Mapping[str, Any],
+        changed: Sequence[str],
+        refuses: Sequence[Refusal],
+        inside: int | None = None,
+        moving: Moving | None = None,
+    ) -> Call:
+        """`changed` to `moving` are of the examples of answers."""
+        data = PutDefinitionRecord(
+            id=self.example_id,
+            key=self.item["key"],
+            outcome="changed",
+            changed=changed,
+            inside=inside,
+            definition=self.item,
+            warnings=[],
+        )
+        changing = {"Those inside are moved": replace(data, moving=moving)} if moving else {}
+        changing["Changed"] = data
+        made = replace(data, outcome="created", changed=[*self.item], inside=None)
+        with_etag = partial(Answered, headers={"ETag": _ETAG})
+        examples = {
+            **{title: with_etag(data=found, says=_CHANGED) for title, found in changing.items()},
+            "Created": with_etag(data=made, says=_CREATED, status=HTTPStatus.CREATED),
+            "A dry run": Answered(data=replace(data, dry_run=True), says=DRY_RUN_MESSAGE),
+        }
+        refused = [MissingParameter(_EMPTY), *refuses, *_UNSEEN]
+        return _put(**self._shared, requests=requests, examples=examples, refuses=refused)
+
+    def get(self) -> Call:
+        return _get(**self._shared, examples={"Found": self.record()})
+
+    def delete(self, *refuses: Refusal) -> Call:
+        return _delete(**self._shared, refuses=[*refuses, *_UNSEEN])
+
+    def record(self) -> Answered[DefinitionRecord]:
+        """The example, as it is read."""
+        record = DefinitionRecord(id=self.example_id, key=self.item["key"], definition=self.item, warnings=[])
+        return Answered(data=record, headers={"ETag": _ETAG})
+
+    def read(self, asked: Asked[None, None], named: str) -> Answered[DefinitionRecord]:
+        return as_read(get_definition(self.kind, workspace_id=asked.workspace_id, named=named))
+
+    def write(
+        self, asked: Asked[Any, Any], named: str, *, confirmed: bool = False, moved_by: str | None = None
+    ) -> Answered[PutDefinitionRecord]:
+        """The body is read as it was sent: its mistakes are told with those of the definition, all at once."""
+        dry_run = asked.query.dry_run
+        sent = cast("dict[str, Any]", asked.request.data)
+        if not sent:  # whatever was lost on the way must not empty a definition
+            raise MissingParameter(_EMPTY)
+        done = put_definition(
+            self.kind,
+            workspace_id=asked.workspace_id,
+            named=named,
+            written={name: value for name, value in sent.items() if value is not None},
+            if_match=asked.request.headers.get("If-Match"),
+            confirmed=confirmed,
+            dry_run=dry_run,
+            now=timezone.now(),
+            moved_by=moved_by,
+        )
+        told = _told(done.definition)
+        if dry_run and done.outcome == "created":
+            told["id"] = None
+        record = PutDefinitionRecord(
+            **told,
+            outcome=done.outcome,
+            changed=done.changed,
+            inside=done.inside,
+            moving=done.moving,
+            dry_run=dry_run,
+        )
+        if dry_run:
+            return Answered(data=record)
+        says, status = {
+            "created": (_CREATED, HTTPStatus.CREATED),
+            "changed": (_CHANGED, HTTPStatus.OK),
+            "unchanged": (_UNCHANGED, HTTPStatus.OK),
+        }[done.outcome]
+        return Answered(data=record, says=says, status=status, headers={"ETag": done.definition.etag})
+
+    def take_away(self, asked: Asked[None, None], named: str) -> DefinitionDeleted:
+        delete_definition(
+            self.kind,
+            workspace_id=asked.workspace_id,
+            named=named,
+            if_match=asked.request.headers.get("If-Match"),
+            actor=asked.actor,
+            now=timezone.now(),
+        )
+        return DefinitionDeleted()
+
+
+def as_read(found: Definition) -> Answered[DefinitionRecord]:
     return Answered(data=DefinitionRecord(**_told(found)), headers={"ETag": found.etag})
-
-
-def write(
-    kind: kinds.Kind, asked: Asked[Any, Any], named: str, *, confirmed: bool = False, moved_by: str | None = None
-) -> Answered[PutDefinitionRecord]:
-    """The body is read as it was sent: its mistakes are told with those of the definition, all at once."""
-    dry_run = asked.query.dry_run
-    sent = cast("dict[str, Any]", asked.request.data)
-    if not sent:  # whatever was lost on the way must not empty a definition
-        raise MissingParameter(_EMPTY)
-    done = put_definition(
-        kind,
-        workspace_id=asked.workspace_id,
-        named=named,
-        written={name: value for name, value in sent.items() if value is not None},
-        if_match=asked.request.headers.get("If-Match"),
-        confirmed=confirmed,
-        dry_run=dry_run,
-        now=timezone.now(),
-        moved_by=moved_by,
-    )
-    told = _told(done.definition)
-    if dry_run and done.outcome == "created":
-        told["id"] = None
-    record = PutDefinitionRecord(
-        **told,
-        outcome=done.outcome,
-        changed=done.changed,
-        inside=done.inside,
-        moving=done.moving,
-        dry_run=dry_run,
-    )
-    if dry_run:
-        return Answered(data=record)
-    says, status = {
-        "created": (_CREATED, HTTPStatus.CREATED),
-        "changed": (_CHANGED, HTTPStatus.OK),
-        "unchanged": (_UNCHANGED, HTTPStatus.OK),
-    }[done.outcome]
-    return Answered(data=record, says=says, status=status, headers={"ETag": done.definition.etag})
-
-
-def take_away(kind: kinds.Kind, asked: Asked[None, None], named: str) -> DefinitionDeleted:
-    delete_definition(
-        kind,
-        workspace_id=asked.workspace_id,
-        named=named,
-        if_match=asked.request.headers.get("If-Match"),
-        actor=asked.actor,
-        now=timezone.now(),
-    )
-    return DefinitionDeleted()
 
 
 def _told(found: Definition) -> dict[str, Any]:

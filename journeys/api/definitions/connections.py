@@ -1,7 +1,5 @@
 """Connections, as the item of a seed file; their secrets are never read again."""
 
-from typing import Any
-
 from engage.calls.asked import Asked
 from engage.calls.call import Answered, PathId
 from engage.scopes import Scope
@@ -12,19 +10,7 @@ from journeys.api.definitions.bodies import (
     DefinitionRecord,
     PutDefinitionRecord,
 )
-from journeys.api.definitions.calls import (
-    REFUSED,
-    UNKNOWN_SECRET,
-    UNSEEN,
-    delete_call,
-    get_call,
-    put_call,
-    put_examples,
-    read,
-    record_of,
-    take_away,
-    write,
-)
+from journeys.api.definitions.calls import UNKNOWN_SECRET, Calls
 from journeys.design.connections import BreaksJourneys, ConnectionInUse
 from journeys.seeding import kinds
 from journeys.seeding.definitions import DefinitionInvalid
@@ -46,15 +32,17 @@ _CONNECTION = {
     "inputs": {"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}},
 }
 
-_of_connections: dict[str, Any] = {
-    "path": "connections/{workspaceId}/{connectionId}",
-    "scope": Scope.CONNECTIONS,
-    "ids": [_CONNECTION_ID],
-}
+_CONNECTIONS = Calls(
+    kind=kinds.CONNECTIONS,
+    path="connections/{workspaceId}/{connectionId}",
+    id=_CONNECTION_ID,
+    scope=Scope.CONNECTIONS,
+    example_id=_CONNECTION_ID.example,
+    item=_CONNECTION,
+)
 
 
-@put_call(
-    **_of_connections,
+@_CONNECTIONS.put(
     requests={
         "A mailer": {
             "name": "Our mailer",
@@ -65,13 +53,11 @@ _of_connections: dict[str, Any] = {
             "inputs": {"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}},
         }
     },
-    examples=put_examples(_CONNECTION_ID.example, _CONNECTION, changed=["headers"], inside=None),
+    changed=["headers"],
     refuses=[
-        *REFUSED,
         DefinitionInvalid("url must begin with https:// or http://."),
         UNKNOWN_SECRET,
         BreaksJourneys("Journeys could not send by mail any more: welcome."),
-        *UNSEEN,
     ],
 )
 def put_connection(asked: Asked[ConnectionBody, ConnectionQuery], connection_id: str) -> Answered[PutDefinitionRecord]:
@@ -82,24 +68,22 @@ def put_connection(asked: Asked[ConnectionBody, ConnectionQuery], connection_id:
     send by any more is refused, unless `confirm=true`. `***` keeps a secret that is stored, as long as the URL leads to
     the same host.
     """
-    return write(kinds.CONNECTIONS, asked, connection_id, confirmed=asked.query.confirm)
+    return _CONNECTIONS.write(asked, connection_id, confirmed=asked.query.confirm)
 
 
-@get_call(**_of_connections, examples={"Found": record_of(_CONNECTION_ID.example, _CONNECTION)})
+@_CONNECTIONS.get()
 def get_connection(asked: Asked[None, None], connection_id: str) -> Answered[DefinitionRecord]:
     """Read a connection
 
     Returns the connection. Nobody reads a secret again: it is shown as `***`.
     """
-    return read(kinds.CONNECTIONS, asked, connection_id)
+    return _CONNECTIONS.read(asked, connection_id)
 
 
-@delete_call(
-    **_of_connections, refuses=[ConnectionInUse("Journeys send by mail: welcome. It cannot be deleted."), *UNSEEN]
-)
+@_CONNECTIONS.delete(ConnectionInUse("Journeys send by mail: welcome. It cannot be deleted."))
 def delete_connection(asked: Asked[None, None], connection_id: str) -> DefinitionDeleted:
     """Delete a connection
 
     Deletes the connection with its secrets, unless journeys send by it.
     """
-    return take_away(kinds.CONNECTIONS, asked, connection_id)
+    return _CONNECTIONS.take_away(asked, connection_id)

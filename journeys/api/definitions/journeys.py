@@ -5,7 +5,6 @@ from typing import Any
 from engage.calls.asked import Asked
 from engage.calls.call import Answered
 from engage.errors import FailureDetail
-from engage.scopes import Scope
 from journeys.api.definitions.bodies import (
     DefinitionDeleted,
     DefinitionRecord,
@@ -13,19 +12,7 @@ from journeys.api.definitions.bodies import (
     JourneyQuery,
     PutDefinitionRecord,
 )
-from journeys.api.definitions.calls import (
-    REFUSED,
-    UNKNOWN_SECRET,
-    UNSEEN,
-    delete_call,
-    get_call,
-    put_call,
-    put_examples,
-    read,
-    record_of,
-    take_away,
-    write,
-)
+from journeys.api.definitions.calls import UNKNOWN_SECRET, Calls
 from journeys.api.path_ids import JOURNEY_ID
 from journeys.seeding import kinds
 from journeys.seeding.definitions import DefinitionInvalid
@@ -51,24 +38,21 @@ _JOURNEY: dict[str, Any] = {
     "managedBy": "git:acme/journeys",
 }
 
-_of_journeys: dict[str, Any] = {
-    "path": "journeys/{workspaceId}/{journeyId}",
-    "scope": Scope.DEFINITIONS,
-    "ids": [JOURNEY_ID],
-}
+_JOURNEYS = Calls(
+    kind=kinds.JOURNEYS,
+    path="journeys/{workspaceId}/{journeyId}",
+    id=JOURNEY_ID,
+    example_id=JOURNEY_ID.example,
+    item=_JOURNEY,
+)
 
 
-@put_call(
-    **_of_journeys,
+@_JOURNEYS.put(
     requests={"A wait": {"name": "Welcome", "steps": [_WAIT]}},
-    examples=put_examples(
-        JOURNEY_ID.example,
-        _JOURNEY,
-        changed=["steps"],
-        inside=310,
-        moving=Moving(revision=8, moves=302, stays={UNDER_WAY: 6, GONE: 2}),
-    ),
-    refuses=[*REFUSED, _INVALID, UNKNOWN_SECRET, *UNSEEN],
+    changed=["steps"],
+    inside=310,
+    moving=Moving(revision=8, moves=302, stays={UNDER_WAY: 6, GONE: 2}),
+    refuses=[_INVALID, UNKNOWN_SECRET],
 )
 def put_journey(asked: Asked[JourneyBody, JourneyQuery], journey_id: str) -> Answered[PutDefinitionRecord]:
     """Create or replace a journey
@@ -85,22 +69,22 @@ def put_journey(asked: Asked[JourneyBody, JourneyQuery], journey_id: str) -> Ans
     A header `***` of a step keeps the secret that is stored for the step with the same id.
     """
     moved_by = asked.actor if asked.query.move_inside else None
-    return write(kinds.JOURNEYS, asked, journey_id, moved_by=moved_by)
+    return _JOURNEYS.write(asked, journey_id, moved_by=moved_by)
 
 
-@get_call(**_of_journeys, examples={"Found": record_of(JOURNEY_ID.example, _JOURNEY)})
+@_JOURNEYS.get()
 def get_journey(asked: Asked[None, None], journey_id: str) -> Answered[DefinitionRecord]:
     """Read a journey
 
     Returns the journey with its current steps and exit rules, as a PUT takes them.
     """
-    return read(kinds.JOURNEYS, asked, journey_id)
+    return _JOURNEYS.read(asked, journey_id)
 
 
-@delete_call(**_of_journeys, refuses=UNSEEN)
+@_JOURNEYS.delete()
 def delete_journey(asked: Asked[None, None], journey_id: str) -> DefinitionDeleted:
     """Archive a journey
 
     Closes the journey and hides it. Those inside go on, and what happened stays. Staff can restore it.
     """
-    return take_away(kinds.JOURNEYS, asked, journey_id)
+    return _JOURNEYS.take_away(asked, journey_id)
