@@ -1,6 +1,6 @@
 """How the API writes a point in time."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated
 
 from engage.json.keywords import Keywords
@@ -17,6 +17,14 @@ def in_utc(moment: datetime) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError:
         return _FIRST if moment.year == 1 else _LAST
+
+
+def shifted(moment: datetime, by: timedelta) -> datetime:
+    """A moment in UTC, shifted: the first or the last, if it would be in no year from 1 to 9999."""
+    try:
+        return moment + by
+    except OverflowError:
+        return _FIRST if by < timedelta() else _LAST
 
 
 def iso_utc(moment: datetime) -> str:

@@ -22,7 +22,7 @@ from django.db.models.functions import Now
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.outages import unless_held_up
 from engage.database.sql import Statement
-from journeys.enrollments.transitions import resume_suspended
+from journeys.enrollments.postponing import resume_suspended
 from journeys.models import Enrollment, Journey, WebhookDelivery
 
 _AT_ONCE = 1_000

@@ -13,6 +13,7 @@ from typing import ClassVar
 from engage.json.described import abouts_of, list_of, read_beside, taken_from, told, variants, within, written
 from engage.json.documents import Fields, Part, Reading
 from engage.json.durations import LONGEST, InvalidDuration, duration_in_words, parse_offset
+from engage.json.instants import shifted
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.durations import LEAST_WAIT, read_duration
@@ -126,10 +127,7 @@ class Moment:
         if moment is None:
             given = "no time in ISO 8601" if text else "nothing"
             raise StepFailed(f"Does not wait: at gives {given}.")
-        try:
-            moment += self.offset
-        except OverflowError:
-            moment = datetime.min.replace(tzinfo=UTC) if self.offset < timedelta() else datetime.max.replace(tzinfo=UTC)
+        moment = shifted(moment, self.offset)
         if moment - context.now > LONGEST:
             raise StepFailed("Does not wait: at gives a time in more than ten years.")
         return moment, remark

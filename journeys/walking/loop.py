@@ -21,16 +21,10 @@ from journeys.due import Due
 from journeys.enrollments.early_events import Listener, earliest_events
 from journeys.enrollments.kept_answers import kept_by
 from journeys.enrollments.locks import lock_customers_of
+from journeys.enrollments.postponing import FailedAttempt, release, retry, snooze, suspend
 from journeys.enrollments.revisions import Courses, courses_of
 from journeys.enrollments.trails import of_enrollments
-from journeys.enrollments.transitions import (
-    ClaimedEnrollment,
-    FailedAttempt,
-    release,
-    retry,
-    snooze,
-    suspend,
-)
+from journeys.enrollments.transitions import ClaimedEnrollment
 from journeys.failures import MAX_ATTEMPTS, Verdict, for_the_record, verdict, why_given_up
 from journeys.steps.context import EarlyEvent
 from journeys.steps.course import Course, walk_on

@@ -16,7 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.enrollments.transitions import FailedAttempt, release, retry
+from journeys.enrollments.postponing import FailedAttempt, release, retry
 from journeys.entering.chunks import claim_chunk
 from journeys.models import Chunk, Enrollment, Journey, WebhookCircuit, WebhookDelivery, WebhookHost
 from journeys.walking.claims import claim_longest_due
