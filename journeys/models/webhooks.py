@@ -19,6 +19,11 @@ from journeys.models.walking import Enrollment
 LONGEST_SOURCE = 150
 
 
+def webhook_id_of(enrollment_id: str, ordinal: int) -> str:
+    """What the receiver sees as `webhook-id`, the same on every attempt."""
+    return f"msg_{enrollment_id}_{ordinal}"
+
+
 class WebhookDelivery(models.Model):
     """The request of one webhook step. All its attempts have the same id.
 
@@ -102,8 +107,7 @@ class WebhookDelivery(models.Model):
 
     @property
     def webhook_id(self) -> str:
-        """What the receiver sees as `webhook-id`, the same on every attempt."""
-        return f"msg_{self.enrollment_id}_{self.ordinal}"
+        return webhook_id_of(self.enrollment_id, self.ordinal)
 
     @property
     def waits(self) -> bool:

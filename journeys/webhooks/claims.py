@@ -32,8 +32,8 @@ from engage.database.sql import Rows, Statement
 from engage.encryption import decrypted, decrypted_json
 from engage.request_log import Trail
 from journeys.failures import for_the_record
-from journeys.models import WebhookDelivery
 from journeys.models.credentials import SECRET_URL
+from journeys.models.webhooks import webhook_id_of
 from journeys.webhooks.claim_statements import CLAIM, NOT_HELD
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.signing_secrets import current_secrets
@@ -147,9 +147,8 @@ def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
 
 def traced(row: dict[str, Any]) -> dict[str, Any]:
     """The row of a delivery, read with CALLED, with its `webhook_id` and `trail`."""
-    sent = WebhookDelivery(enrollment_id=row["enrollment_id"], ordinal=row.pop("ordinal"))
     trail = Trail(request_id=row.pop("request_id") or "", traceparent=row.pop("traceparent"))
-    return row | {"webhook_id": sent.webhook_id, "trail": trail}
+    return row | {"webhook_id": webhook_id_of(row["enrollment_id"], row.pop("ordinal")), "trail": trail}
 
 
 def names_of(row: Mapping[str, Any]) -> dict[str, Any]:

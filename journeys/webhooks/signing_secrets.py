@@ -28,6 +28,8 @@ ON CONFLICT (workspace_id) WHERE retires_at IS NULL DO NOTHING
 def current_secrets(workspace_ids: Iterable[str]) -> dict[str, str]:
     """The current secret of each workspace; created if there is none."""
     wanted = sorted(set(workspace_ids))
+    if not wanted:
+        return {}
     found = _read(wanted)
     if missing := [workspace_id for workspace_id in wanted if workspace_id not in found]:
         _MAKE.execute(secrets=[(workspace_id, encrypted(new_secret())) for workspace_id in missing])
