@@ -24,6 +24,7 @@ from tests.benchmarks.measures import (
     idle,
     in_app,
     lateness,
+    recipients,
     segment,
     single,
     thousand,
@@ -46,10 +47,11 @@ MEASURES: dict[str, Measure] = {
     "lateness": lateness.measure,
     "webhooks": webhooks.measure,
     "in_app": in_app.measure,
+    "recipients": recipients.measure,
 }
 # These leave the service's tables with millions of rows, and the peer's tables are empty.
 FILLING = ("segment", "growth")
-LATER = ("in_app",)  # which 1.0.0 has not
+LATER = ("in_app", "recipients")  # which 1.0.0 has not
 ONCE = "growth"  # it fills the tables with rows of fixed ids
 
 
