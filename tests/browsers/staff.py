@@ -5,16 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page, Playwright
 
 from engage.admin.parts.columns import page_url
+from tests.browsers.accessibility import serious_findings
 from tests.browsers.conftest import launched
 
-_SERIOUS = {"serious", "critical"}
 _TELL_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`${event.violatedDirective} forbids ${event.blockedURI || event.sample}`));
 addEventListener("unhandledrejection", (event) => console.error(`unhandled: ${event.reason}`));"""
@@ -43,19 +42,12 @@ class Staff:
         return self.page
 
     def serious_findings(self, within: str | None = None) -> list[tuple[str, list[str]]]:
-        """What axe-core finds of serious or critical impact: the rule, and the elements with what is wrong there."""
-        found = Axe().run(self.page, context=within).response["violations"]
-        return [(one["id"], [_told(node) for node in one["nodes"]]) for one in found if one["impact"] in _SERIOUS]
+        return serious_findings(self.page, within)
 
     def finds_nothing_serious(self, within: str | None = None) -> None:
         """By axe-core; nor did the page complain of anything."""
         assert self.serious_findings(within) == []
         assert self.complaints == []
-
-
-def _told(node: dict[str, Any]) -> str:
-    checks = [*node["any"], *node["all"], *node["none"]]
-    return f"{node['html'][:200]} ({checks[0]['message'] if checks else ''})"
 
 
 @contextmanager

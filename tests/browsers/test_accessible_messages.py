@@ -1,5 +1,5 @@
-"""What show.js draws, and the demo's page, as axe-core sees them: nothing serious is wrong, on wide and narrow pages,
-light and dark, from left to right and from right to left. `SCREENSHOTS=/tmp/seen` keeps pictures of them.
+"""What show.js draws, as axe-core sees it: nothing serious is wrong, on wide and narrow pages, light and dark, written
+from left to right and from right to left. `SCREENSHOTS=/tmp/seen` keeps pictures of it.
 """
 
 import os
@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from bridge.browser.building import TOOLS
+from tests.browsers.accessibility import looks, serious_findings
 from tests.browsers.in_app import drawn, due
 from tests.browsers.pages import Shop
-from tests.support.node import install_sdk_tools
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 _FORM: dict[str, Any] = {
@@ -31,15 +30,6 @@ _IN_ARABIC = {"title": "تخفيضات الربيع", "text": "خصم عشرين
     {"action": "cta", "text": "إلى العرض"}, {"action": "close", "text": "ليس الآن"},
 ]}  # fmt: skip
 _FRAME = "<!doctype html><html lang=en><title>x</title><main><h1>Own</h1><p>Markup of its own.</p></main></html>"
-_SERIOUS = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
-  .filter(({ impact }) => ["serious", "critical"].includes(impact))
-  .map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 120))])"""
-
-
-def serious_findings(page: Page) -> Any:
-    install_sdk_tools()
-    page.evaluate((TOOLS / "node_modules/axe-core/axe.min.js").read_text())
-    return page.evaluate(_SERIOUS)
 
 
 def keep_picture(page: Page, name: str) -> None:
@@ -58,11 +48,8 @@ def test_what_is_drawn_has_no_serious_findings(
     items = [due(dialog)] if modal else [due(banner), asking, due({"kind": "custom", "data": {"html": _FRAME}})]
     shop.pages.policy = shop.pages.policy.replace("frame-src", "frame-src blob:")
     page = drawn(context, shop, items, before=f"document.documentElement.dir = '{direction}';")
-    for width, scheme in ((1440, "light"), (390, "dark"), (390, "light"), (1440, "dark")):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        where = f"{direction}-{'modal' if modal else 'page'}-{width}-{scheme}"
+    for look in looks(page):
+        where = f"{direction}-{'modal' if modal else 'page'}-{look}"
         keep_picture(page, where)
         assert serious_findings(page) == [], where
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, where
     assert page.evaluate("window.violations") == []

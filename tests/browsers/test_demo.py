@@ -9,6 +9,7 @@ from playwright.sync_api import Browser
 
 from config.local import embedded
 from customers.models import Customer, Event
+from tests.browsers.accessibility import looks, serious_findings
 from tests.support.processes import web
 from tests.support.waiting import wait_until
 
@@ -28,6 +29,9 @@ def test_clicks_in_the_demo_are_shown_as_recorded(
         page.on("console", lambda said: problems.append(said.text))
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.goto(f"{address}/demo")
+        page.get_by_text("I am in").wait_for()
+        for look in looks(page):
+            assert serious_findings(page) == [], look
         page.get_by_text("I am in").click()
         page.get_by_text("Choose a plan").click()
         page.get_by_role("button", name="Pro", exact=True).click()
