@@ -17,16 +17,19 @@ _FLAG = Keywords(type="boolean")
 _OBJECT = Keywords(type="object", additionalProperties=True)
 _OBJECTS = Keywords(type="array", items={"type": "object", "additionalProperties": True})
 _KEY = "The key, as in the path; may be left out."
-_NAME = "What people call it; the key by default."
 _MANAGED_BY = "What it comes from, such as `git:acme/journeys`: staff are asked before they save over it. Nothing."
 
 
 @dataclass(frozen=True, kw_only=True)
-class JourneyBody:
+class _Named:
+    key: Annotated[Any, _KEY, _TEXT] = None
+    name: Annotated[Any, "What people call it; the key by default.", _TEXT] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JourneyBody(_Named):
     """A journey, whole. What is left out, or null, gets its default; an unknown field is a mistake."""
 
-    key: Annotated[Any, _KEY, _TEXT] = None
-    name: Annotated[Any, _NAME, _TEXT] = None
     trigger: Annotated[Any, "What enters customers: `api`, the default, or `event`.", _TEXT] = None
     event_name: Annotated[Any, "Of an event journey: the event's name.", _TEXT] = None
     where: Annotated[Any, "Of an event journey: the condition that its event must meet.", _OBJECT] = None
@@ -58,21 +61,17 @@ class JourneyBody:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentBody:
+class SegmentBody(_Named):
     """A segment, whole, without its members: these stay. What is left out, or null, gets its default."""
 
-    key: Annotated[Any, _KEY, _TEXT] = None
-    name: Annotated[Any, _NAME, _TEXT] = None
     conditions: Annotated[Any, "Who meets this condition is in it, beside its members.", _OBJECT] = None
     managed_by: Annotated[Any, _MANAGED_BY, _TEXT] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectionBody:
+class ConnectionBody(_Named):
     """A connection, whole. What is left out, or null, gets its default; `***` keeps a secret that is stored."""
 
-    key: Annotated[Any, _KEY, _TEXT] = None
-    name: Annotated[Any, _NAME, _TEXT] = None
     channel: Annotated[Any, "`email`, `sms`, `push`, `chat`, or `other`, the default.", _TEXT] = None
     per_second: Annotated[
         Any, "How many requests begin in a second; as many as there is room for.", Keywords(type="number")
