@@ -35,7 +35,7 @@ class Statement(Template):
         query = self.filled(**values)
         with connection.cursor() as cursor:
             cursor.execute(query.sql, query.params)
-            make = _maker(kind, tuple(column.name for column in cursor.description))
+            make = _maker(kind, _columns(cursor))
             return [make(row) for row in cursor.fetchall()]
 
     def records(self, /, **values: Any) -> list[dict[str, Any]]:
@@ -43,7 +43,7 @@ class Statement(Template):
         query = self.filled(**values)
         with connection.cursor() as cursor:
             cursor.execute(query.sql, query.params)
-            names = [column.name for column in cursor.description]
+            names = _columns(cursor)
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def rows(self, /, **values: Any) -> list[tuple[Any, ...]]:
@@ -56,6 +56,12 @@ class Statement(Template):
     def column(self, /, **values: Any) -> list[Any]:
         """The first column of each row."""
         return [row[0] for row in self.rows(**values)]
+
+
+def _columns(cursor: Any) -> tuple[str, ...]:
+    """Their names. Where psycopg describes them it makes an object of each, which takes ten times as long."""
+    result = cursor.pgresult
+    return tuple(result.fname(place).decode() for place in range(result.nfields))
 
 
 @cache
