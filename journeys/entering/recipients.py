@@ -155,7 +155,7 @@ def trigger_recipients(
     first_jobs = [(start, jobs[start]) for start in range(0, len(jobs), CHUNK_SIZE)]
     if not terms.waits:
         transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=queued.id, first_jobs=first_jobs), robust=True)
-    rows = list(zip(jobs, scheduled, strict=True))
+    rows = list(zip(customer_ids, jobs, scheduled, strict=True))
     found = _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=rows, twice=twice)
     return replace(found, duplicates=[Duplicate(*one) for one in duplicates], broken=broken)
 
@@ -170,9 +170,10 @@ def recipients_queued_before(
     *, journey_id: str, trigger_id: str, places: Sequence[int], duplicates: Sequence[Sequence[str]] = ()
 ) -> QueuedRecipients:
     """A call that was queued earlier. Raises JourneyNotFound if its jobs were deleted with their journey."""
-    jobs = _JOBS.rows(trigger_id=trigger_id)
-    if places and not jobs:
+    rows = _JOBS.rows(trigger_id=trigger_id)
+    if places and not rows:
         raise JourneyNotFound(journey_id)
+    jobs = [(parts.customer_id, job, due) for job, due in rows if (parts := parse_job_id(job))]
     found = _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=jobs, twice=())
     return replace(found, duplicates=[Duplicate(*one) for one in duplicates])
 
@@ -180,10 +181,9 @@ def recipients_queued_before(
 def _queued(
     *, trigger_id: str, journey_id: str, places: Sequence[int], jobs: Sequence[tuple[Any, ...]], twice: Sequence[int]
 ) -> QueuedRecipients:
-    """`jobs` are their ids, and when they are due."""
+    """`jobs` are their customers' ids, their own, and when they are due."""
     recipients = [
-        QueuedRecipient(index=index, customer_id=parts.customer_id, job_id=job, scheduled_for=scheduled_for)
-        for index, (job, scheduled_for) in zip(places, jobs, strict=False)
-        if (parts := parse_job_id(job))
+        QueuedRecipient(index=index, customer_id=customer_id, job_id=job, scheduled_for=scheduled_for)
+        for index, (customer_id, job, scheduled_for) in zip(places, jobs, strict=False)
     ]
     return QueuedRecipients(trigger_id=trigger_id, journey_id=journey_id, recipients=recipients, twice=twice)
