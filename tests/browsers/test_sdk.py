@@ -156,6 +156,24 @@ def test_long_texts_of_wide_letters_are_counted_as_they_are_sent(context: Browse
     assert names() == [f"t{number}" for number in range(20)]
 
 
+_FILL = """for (let size = 2 ** 22; size >= 1; size /= 2) {
+  try { for (let n = 0; ; n++) localStorage[`full-${size}-${n}`] = "x".repeat(size); } catch {}
+}"""
+
+
+def test_what_local_storage_has_no_room_for_waits_beside_it(context: BrowserContext, shop: Shop) -> None:
+    """Firefox says so for a moment, too, while several tabs write: no click is lost by it."""
+    page = opened(context, shop)
+    page.evaluate(_FILL)
+    assert page.evaluate("message.track('at once')")["status"] == "sent"
+    shop.proxy.fails = 0
+    assert page.evaluate("message.track('later')")["status"] == "queued"
+    page.goto(f"{shop.url}/elsewhere")
+    shop.proxy.fails = None
+    opened(context, shop)
+    wait_until(lambda: names() == ["at once", "later"], what="what waited")
+
+
 def test_tabs_send_what_waits_once(context: BrowserContext, shop: Shop) -> None:
     shop.proxy.fails = 0
     tabs = [opened(context, shop) for _ in range(8)]

@@ -17,16 +17,7 @@ const json = (text, otherwise) => {
   try { return JSON.parse(text); } catch { return otherwise; }
 };
 
-const storage = (() => {
-  try {
-    if (IN_BROWSER) {
-      localStorage["engage?"] = "";
-      delete localStorage["engage?"];
-      return localStorage;
-    }
-  } catch {}
-  return {};
-})();
+const storage = (() => { try { return IN_BROWSER && localStorage || {}; } catch { return {}; } })();
 
 /* Killed browsers forget the last seconds of localStorage, but not of IndexedDB: what waits is in both. */
 const disk = new Promise((done) => {
@@ -37,12 +28,14 @@ const disk = new Promise((done) => {
 const onDisk = async (work) => {
   try { work((await disk).transaction("kept", "readwrite").objectStore("kept")); } catch {}
 };
-const keep = (name, text) => {
-  storage[name] = text;
-  onDisk((store) => { store.put(text, name); store.transaction.commit?.(); });
-};
+/* What localStorage has no room for, or says so for a moment, as Firefox does while several tabs write. */
+const spare = {};
+const kept = (name) => storage[name] ?? spare[name];
+const put = (name, text) => { try { storage[name] ??= text; } catch { spare[name] ??= text; } };
+const keep = (name, text) => onDisk((store) => { store.put(text, name).transaction.commit?.(); });
 const drop = (name) => {
   delete storage[name];
+  delete spare[name];
   onDisk((store) => store.delete(name));
 };
 
@@ -92,16 +85,16 @@ export class Engage {
     onDisk((store) => {
       store.openCursor().onsuccess = ({ target: { result: at } }) => {
         if (!at) return this.flush();
-        if (at.key.startsWith(this.#name)) try { storage[at.key] ??= at.value; } catch {}
+        if (at.key.startsWith(this.#name)) put(at.key, at.value);
         at.continue();
       };
     });
     this.flush();
   }
 
-  #read(name) { return storage[this.#name + name]; }
+  #read(name) { return kept(this.#name + name); }
   /* Never gone in between: another tab would take itself for somebody new. */
-  #write(name, text) { name = this.#name + name; try { keep(name, text); } catch { drop(name); } }
+  #write(name, text) { name = this.#name + name; try { storage[name] = text; keep(name, text); } catch { drop(name); } }
   get me() { return json(this.#read("me")) ?? this.#mine ?? this.reset(); }
   #become(me) { this.#write("me", JSON.stringify(me)); this.#tell("me"); return (this.#mine = me); }
   #say(...what) { if (this.#debug) console.debug("engage:", ...what); }
@@ -168,9 +161,9 @@ export class Engage {
 
   #entries() {
     const begin = `${this.#name}q:`;
-    return Object.keys(storage).filter((name) => name.startsWith(begin)).sort().flatMap((name) => {
-      const text = storage[name], entry = json(text);
-      if (entry && !this.#read("out") && Date.now() - entry.at < KEPT_MS) return [{ ...entry, name, size: bytes(text) + 200 }];
+    return Object.keys({ ...storage, ...spare }).filter((name) => name.startsWith(begin)).sort().flatMap((name) => {
+      const text = kept(name), entry = json(text);
+      if (entry && !this.#read("out") && Date.now() - entry.at < KEPT_MS) return { ...entry, name, size: bytes(text) + 200 };
       drop(name);
       return [];
     });
@@ -185,6 +178,7 @@ export class Engage {
     try {
       const text = JSON.stringify({ at, key, who, call, news, body: all });
       this.#room(bytes(text));
+      put(name, text);
       keep(name, text);
     } catch (error) { return refused(error instanceof TypeError ? "not_json" : "too_large"); }
     this.#tell("queued", { key, call, body });
@@ -248,7 +242,7 @@ export class Engage {
 
   async #turn() {
     if (this.#gone) return this.#later();
-    for (const name of this.#waiting.keys()) if (!storage[name]) this.#answer(name, { status: "sent" });
+    for (const name of this.#waiting.keys()) if (!kept(name)) this.#answer(name, { status: "sent" });
     const now = Date.now(), wait = this.#until - now, entries = this.#entries();
     /* Other pages send theirs, unless they are gone; and what this one sends as it is hidden is on its way. */
     const due = entries.filter(({ name, at }) => !this.#flying.has(name) && (name.endsWith(this.#page) || Math.abs(now - at) > RECENT_MS));
@@ -278,7 +272,7 @@ export class Engage {
   async #send(batch, keepalive) {
     let answer, told;
     /* While the token was asked for, they may have opted out, or pushed it out. */
-    batch = batch.filter(({ name }) => storage[name]);
+    batch = batch.filter(({ name }) => kept(name));
     batch.forEach(({ name }) => this.#flying.add(name));
     try {
       answer = await this.#request(batch, keepalive);
@@ -289,8 +283,7 @@ export class Engage {
     if (date) this.#skew = Math.abs(date - Date.now()) > 5000 ? date - Date.now() : 0;
     if (after) this.#until = Date.now() + after * 1000;
     const results = told?.data?.results ?? batch.map(() => ({ ...told, status: told && answer.status }));
-    const kept = batch.filter((entry, place) => !this.#settle(entry, results[place] ?? {}));
-    if (kept.length) return false;
+    if (batch.filter((entry, place) => !this.#settle(entry, results[place] ?? {})).length) return false;
     this.#tries = 0;
     this.#most = CALLS_AT_ONCE;
     return true;
@@ -319,7 +312,7 @@ export class Engage {
     this.#rest();
     clearTimeout(this.#timer);
     const most = Math.min(this.#retry.most, this.#retry.first * 2 ** tries);
-    if (!this.#gone) this.#timer = setTimeout(() => this.flush(), Math.max(ms, most * (0.5 + Math.random() / 2)));
+    if (!this.#gone) this.#timer = setTimeout(() => this.flush(), Math.max(ms, most * (1 + Math.random()) / 2));
     return false;
   }
   #rest() { for (const name of this.#waiting.keys()) if (!this.#flying.has(name)) this.#answer(name, { status: "queued" }); }

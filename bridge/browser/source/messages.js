@@ -7,14 +7,19 @@ export function messages(engage, tell, { every = 60 } = {}) {
   const { app, host, token } = engage.given, name = `engage:${app}:`, gap = Math.min(LEAST, every * 1000);
   const channel = typeof BroadcastChannel === "undefined" ? {} : new BroadcastChannel(`${name}messages`);
   const items = new Map(), sent = new Set(), whose = new Map();
-  let who, list = [], etag, proof, asked = -gap, told = "[]", timer, controller, over, gone;
+  const ended = new Set(), over = `${name}over:`;
+  let who, list = [], etag, proof, asked = -gap, told = "[]", timer, controller, gone;
 
-  /* What was acted on or closed here is never shown here again, whatever the service has heard of it. */
-  const read = () => { try { return json(localStorage[`${name}over`]) ?? []; } catch { return over ?? []; } };
-  const isOver = (id) => (over = read()).includes(id);
+  /* What was acted on or closed here is never shown here again, whatever the service has heard of it. Each has a key of its
+     own: of a list, a tab would write back what it had read before another tab wrote. */
+  const isOver = (id) => { try { return ended.has(id) || over + id in localStorage; } catch {} };
   const end = (id) => {
-    over = [...read(), id].slice(-KEPT);
-    try { localStorage[`${name}over`] = JSON.stringify(over); } catch {}
+    ended.add(id);
+    try {
+      localStorage[over + id] = Date.now();
+      const known = Object.keys(localStorage).filter((key) => key.startsWith(over)).sort((one, other) => localStorage[one] - localStorage[other]);
+      for (const key of known.slice(0, -KEPT)) delete localStorage[key];
+    } catch {}
     show();
   };
 
@@ -107,7 +112,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
     show();
   };
   const seen = () => { if (!document.hidden) { show(); ask(); } };
-  const elsewhere = ({ key, newValue }) => { if (key === `${name}over`) show(); else if (key === `${name}me` && newValue) seen(); };
+  const elsewhere = ({ key, newValue }) => { if (key?.startsWith(over) && newValue) show(); else if (key === `${name}me` && newValue) seen(); };
   document.addEventListener("visibilitychange", seen);
   addEventListener("online", seen);
   addEventListener("storage", elsewhere);
