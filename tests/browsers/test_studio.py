@@ -23,7 +23,7 @@ from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
-LONG: list[dict[str, Any]] = [{"id": f"s{number}", "type": "delay", "for": "P1D"} for number in range(200)]
+DAYS: list[dict[str, Any]] = [{"id": f"s{number}", "type": "delay", "for": "P1D"} for number in range(2)]
 
 
 @pytest.fixture
@@ -109,50 +109,29 @@ def test_steps_are_moved_taken_out_undone_and_told_of(staff: Staff, journey: Jou
 def test_two_authors_are_told_of_each_other(staff: Staff, journey: Journey) -> None:
     page = opened(staff, journey)
     JourneyDraft.objects.create(
-        workspace=journey.workspace, journey=journey, revision=1, steps=LONG[:1], written_by="grace",
+        workspace=journey.workspace, journey=journey, revision=1, steps=DAYS[:1], written_by="grace",
         updated_at=journey.created_at,
     )  # fmt: skip
     page.get_by_label("Begin with a template").select_option(label=STARTERS["welcome"].name)
     page.wait_for_selector("text=grace has changed the draft")
-    assert JourneyDraft.objects.get().steps == LONG[:1]
+    assert JourneyDraft.objects.get().steps == DAYS[:1]
     page.get_by_role("button", name="Write over it").click()
     kept(page)
     assert JourneyDraft.objects.get().steps[0]["id"] == "welcome"
 
 
 def test_json_is_the_same_draft_and_nothing_is_lost(staff: Staff, acme: Workspace) -> None:
-    journey = JourneyFactory.create(workspace=acme, steps=LONG[:2])
+    journey = JourneyFactory.create(workspace=acme, steps=DAYS)
     page = opened(staff, journey)
     page.get_by_role("tab", name="JSON").click()
     area = page.get_by_label("The definition as JSON")
     written = json.loads(area.input_value())
-    assert written == {"steps": LONG[:2], "exitOn": []}
+    assert written == {"steps": DAYS, "exitOn": []}
     area.fill(area.input_value().replace("P1D", "P7D"))
     kept(page)
     page.get_by_role("tab", name="Steps").click()
     page.wait_for_selector(".studio-step >> text=1 week")
     assert [step["for"] for step in JourneyDraft.objects.get().steps] == ["P7D", "P7D"]
-
-
-def test_two_hundred_steps_are_drawn_and_changed_soon(staff: Staff, acme: Workspace) -> None:
-    journey = JourneyFactory.create(workspace=acme, steps=LONG)
-    page = opened(staff, journey)
-    page.wait_for_selector(".studio-map svg")
-    drawn = page.evaluate("performance.getEntriesByName('studio-drawing')[0].duration")
-    changed = page.evaluate(
-        """async () => {
-          const frame = () => new Promise(requestAnimationFrame);
-          const begun = performance.now();
-          const step = document.querySelector('[data-step=s100]');
-          step.dispatchEvent(new KeyboardEvent('keydown', { key: 'Delete', bubbles: true }));
-          while (document.querySelectorAll('.studio-step').length !== 199) await frame();
-          return performance.now() - begun;
-        }"""
-    )
-    print(f"first drawing {drawn:.0f} ms, a change {changed:.0f} ms")  # noqa: T201
-    factor = float(os.environ.get("PATIENCE", "8"))  # on a machine that is busy with other tests
-    assert drawn <= 1000 * factor
-    assert changed <= 100 * factor
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
