@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from customers.models import Customer
-from engage.admin.parts.columns import Json, json_block, may_view, named_first
+from engage.admin.parts.columns import Json, json_block, json_form, may_view, named_first
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
 from journeys.steps.secrets import masked_steps
@@ -32,9 +32,10 @@ def sees_queries(request: HttpRequest) -> bool:
 
 @dataclass(frozen=True)
 class Content(Json):
-    """The steps or exit rules of a revision, or of a journey's current one, as JSON."""
+    """The steps or exit rules of a revision, or of a journey's current one: as JSON, or as the form that they have."""
 
     with_queries: bool
+    form: str = ""
 
     def __call__(self, record: Any) -> SafeString | None:
         revision = _current(record) if isinstance(record, Journey) else record
@@ -43,6 +44,8 @@ class Content(Json):
         shown = shown_of(revision)[self.field]
         if self.field == "steps" and not self.with_queries:
             shown = steps_without_credentials(shown)
+        if self.form:
+            return json_form(shown, name=self.field, form=self.form, as_written=True)
         return json_block(shown, as_written=True)
 
 

@@ -29,7 +29,7 @@ from engage.scopes import Scope, require_scope
 from engage.sizes import MAX_LIST_BYTES
 from journeys.api.path_ids import JOURNEY_ID
 from journeys.api.recipients import ENTRANCE
-from journeys.walking.event_dry_runs import TriedEvent, WouldEnd, WouldNotStart, try_reported_events
+from journeys.walking.event_dry_runs import TriedEvent, WouldCount, WouldEnd, WouldNotStart, try_reported_events
 from journeys.walking.recording import (
     RecordedEvent,
     ReportedEvent,
@@ -219,6 +219,9 @@ _TRIED = TriedEvent(
             reason="The event 'ordered' ends the journey.",
         )
     ],
+    goals=[
+        WouldCount(journey_id=JOURNEY_ID.example, key="cart", enrollment_id="6a0b1c2fe4b0a1d2c3e4f504", goal="bought")
+    ],
     not_started=[
         WouldNotStart(
             journey_id="68a1f0c2e4b0a1d2c3e4f5a2",
@@ -281,10 +284,10 @@ def report_events(asked: Asked[EventsBody, EventsQuery]) -> Answered[Reported]:
 
     `occurredAt` is stored and displayed, but the event takes effect now, even if it happened in the past.
 
-    **Dry run:** `?dryRun=true` returns what each event would start, move and end, and why other journeys that listen to
-    its name would not start: as the events would take effect now, in their order, and as a worker would decide now.
-    Nothing is written. It needs the scope `customers:read` as well, and a key for certain journeys is told of these
-    only. It counts towards the rate limit.
+    **Dry run:** `?dryRun=true` returns what each event would start, move and end, which goals it would count, and why
+    other journeys that listen to its name would not start: as the events would take effect now, in their order, and as
+    a worker would decide now. Nothing is written. It needs the scope `customers:read` as well, and a key for certain
+    journeys is told of these only. It counts towards the rate limit.
     """
     if asked.query.dry_run:
         return _try(asked)

@@ -1,8 +1,8 @@
 """What reported events would do, without doing it: which journeys they start, and why they do not start others.
 
-The events are taken in their order, as if they were recorded now: reactions.py says what they would end and move,
-entering/by_event.py what they would start, and entering/dry_runs.py what a worker would decide about that. Nobody is
-locked: it may come otherwise.
+The events are taken in their order, as if they were recorded now: reactions.py says which goals they would reach and
+what they would end and move, entering/by_event.py what they would start, and entering/dry_runs.py what a worker would
+decide about that. Nobody is locked: it may come otherwise.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ from journeys.entry_rules import Decision, Verdict
 from journeys.models import Journey
 from journeys.steps.context import with_event
 from journeys.steps.events import nothing_known
-from journeys.walking.reactions import Reaction, reactions_to
+from journeys.walking.reactions import ReachedGoal, Reaction, effects_of
 from journeys.walking.recording import ReportedEvent, new_event
 
 CLOSED = "closed"
@@ -63,6 +63,16 @@ class WouldEnd(_OfJourney):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WouldCount(_OfJourney):
+    """A goal of a journey that the event would reach, for an enrollment or for who was held out."""
+
+    enrollment_id: Annotated[
+        ObjectId | None, "The enrollment that would count, also one that has ended; null if the customer was held out."
+    ]
+    goal: Annotated[str, "The goal's key."]
+
+
+@dataclass(frozen=True, kw_only=True)
 class WouldNotStart(_OfJourney):
     """A journey that events of this name start, and that this one would not."""
 
@@ -86,6 +96,11 @@ class TriedEvent:
     starts: Annotated[list[WouldStart], "The journeys that the customer would enter."] = field(default_factory=list)
     moves: Annotated[list[WouldMove], "The waiting enrollments that would go on."] = field(default_factory=list)
     ends: Annotated[list[WouldEnd], "The enrollments that would end."] = field(default_factory=list)
+    goals: Annotated[
+        list[WouldCount],
+        "The goals that would be counted, by the first of the events that reaches each: for each enrollment, and each "
+        "decision to hold the customer out.",
+    ] = field(default_factory=list)
     not_started: Annotated[
         list[WouldNotStart], "The journeys that events of this name start, and that it would not.", Spelled("not")
     ] = field(default_factory=list)
@@ -121,8 +136,11 @@ def try_reported_events(
 def _try(events: Sequence[NewEvent], workspace_id: str) -> Mapping[str, TriedEvent]:
     """What each event would do, by its id."""
     tried = {event.id: TriedEvent() for event in events}
-    reactions = reactions_to(events)
-    keys = dict(Journey.objects.filter(id__in={one.journey_id for one in reactions}).values_list("id", "key"))
+    reached, reactions = effects_of(events)
+    concerned = {goal.journey_id for goal in reached} | {one.journey_id for one in reactions}
+    keys = dict(Journey.objects.filter(id__in=concerned).values_list("id", "key"))
+    for goal in reached:
+        _add_goal(tried[goal.event.id], goal, key=keys[goal.journey_id])
     for one in reactions:
         _add_reaction(tried[one.event.id], one, key=keys[one.journey_id])
     starting: list[tuple[NewEvent, EventJourney]] = []
@@ -139,6 +157,10 @@ def _try(events: Sequence[NewEvent], workspace_id: str) -> Mapping[str, TriedEve
     for (event, journey), decision in zip(starting, decisions, strict=True):
         _add_decision(tried[event.id], journey, decision)
     return tried
+
+
+def _add_goal(to: TriedEvent, one: ReachedGoal, *, key: str) -> None:
+    to.goals.append(WouldCount(journey_id=one.journey_id, key=key, enrollment_id=one.enrollment_id, goal=one.goal))
 
 
 def _add_reaction(to: TriedEvent, one: Reaction, *, key: str) -> None:

@@ -63,6 +63,16 @@ class Reaction(NamedTuple):
     ends: str | None
 
 
+class ReachedGoal(NamedTuple):
+    """A goal that an event reaches: of an enrollment, or, without one, of somebody who is held out."""
+
+    event: NewEvent
+    watch_id: str
+    journey_id: str
+    enrollment_id: str | None
+    goal: str
+
+
 def _any_number(_: int) -> bool:
     return True
 
@@ -79,9 +89,8 @@ def record_and_react(
     reacting = [event for event in events if event.chain <= MAX_LINKS]
     if not reacting:
         return Due()
-    enrollments, watches = _listeners(reacting)
-    reach_goals(_reached(reacting, [watch for watch in watches if watch["id"] not in except_for]))
-    found = _reactions(reacting, enrollments, except_for=except_for)
+    reached, found = effects_of(reacting, except_for=except_for)
+    reach_goals([one.watch_id for one in reached])
     exit_enrollments(
         EnrollmentExit(enrollment_id=one.enrollment_id, reason=one.ends) for one in found if one.ends is not None
     )
@@ -90,20 +99,22 @@ def record_and_react(
     return Due(jobs=queue_entries(reacting, may_queue=may_start), walk=bool(moves))
 
 
-def reactions_to(events: Sequence[NewEvent], *, except_for: Collection[str] = ()) -> list[Reaction]:
-    """What the events, in their order, do to the enrollments that are there; at most one thing to each.
+def effects_of(
+    events: Sequence[NewEvent], *, except_for: Collection[str] = ()
+) -> tuple[list[ReachedGoal], list[Reaction]]:
+    """What the events, in their order, do to what is there: goals that they reach, each once, and enrollments.
 
-    The first event that ends an enrollment ends it. Unless one does, the first that it waits for moves it.
+    To an enrollment they do at most one thing: the first event that ends it ends it; unless one does, the first that it
+    waits for moves it.
     """
-    enrollments, _ = _listeners(events)
-    return _reactions(events, enrollments, except_for=except_for)
+    enrollments, watches = _listeners(events, except_for=except_for)
+    return _reached(events, watches), _reactions(events, enrollments)
 
 
-def _reactions(events: Sequence[NewEvent], rows: Sequence[_Row], *, except_for: Collection[str]) -> list[Reaction]:
+def _reactions(events: Sequence[NewEvent], rows: Sequence[_Row]) -> list[Reaction]:
     inside: dict[str, list[_ActiveEnrollment]] = {}
     for one in _active_enrollments(events, rows):
-        if one.id not in except_for:
-            inside.setdefault(one.customer_id, []).append(one)
+        inside.setdefault(one.customer_id, []).append(one)
     ends, moves = dict[str, Reaction](), dict[str, Reaction]()
     for event in events:
         for one in inside.get(event.customer_id, ()):
@@ -144,29 +155,30 @@ def unnoticed(event_name: str) -> Fragment:
     return _UNNOTICED.filled(starts_nothing=starts_nothing(event_name), event_name=event_name)
 
 
-def _listeners(events: Sequence[NewEvent]) -> tuple[list[_Row], list[_Row]]:
+def _listeners(events: Sequence[NewEvent], *, except_for: Collection[str]) -> tuple[list[_Row], list[_Row]]:
     """What the events' customers have that events of these names may concern: active enrollments, and watched goals."""
     customers, names = list({event.customer_id for event in events}), list({event.name for event in events})
-    rows = _LISTENERS.records(customers=customers, names=names)
+    rows = [row for row in _LISTENERS.records(customers=customers, names=names) if row["id"] not in except_for]
     return [row for row in rows if row["watch_id"] is None], [row for row in rows if row["watch_id"] is not None]
 
 
-def _reached(events: Sequence[NewEvent], watches: Sequence[_Row]) -> list[str]:
-    """Those of the watches whose goal one of the events reaches, as the journey defines it now; most events: none."""
+def _reached(events: Sequence[NewEvent], watches: Sequence[_Row]) -> list[ReachedGoal]:
+    """The goals that are reached, as the journeys define them now, each by the first such event; most events: none."""
     if not watches:
         return []
     goals, known = goals_of({watch["journey_id"] for watch in watches}), nothing_known(timezone.now())
-    return [
-        watch["watch_id"]
-        for watch in watches
-        if (goal := goals.get(watch["journey_id"], {}).get(watch["goal"])) is not None
-        and any(
-            event.customer_id == watch["customer_id"]
-            and goal.matches(occurrence_of(event), from_bridge=event.source.is_bridge, known=known)
-            for event in events
-            if event.name == watch["awaits_event"]
-        )
-    ]
+    told: dict[tuple[str, str], list[NewEvent]] = {}
+    for event in events:
+        told.setdefault((event.customer_id, event.name), []).append(event)
+    found = []
+    for watch in watches:
+        if (goal := goals.get(watch["journey_id"], {}).get(watch["goal"])) is None:
+            continue
+        for event in told.get((watch["customer_id"], watch["awaits_event"]), ()):
+            if goal.matches(occurrence_of(event), from_bridge=event.source.is_bridge, known=known):
+                found.append(ReachedGoal(event, watch["watch_id"], watch["journey_id"], watch["id"], watch["goal"]))
+                break
+    return found
 
 
 def _active_enrollments(events: Sequence[NewEvent], rows: Sequence[_Row]) -> list[_ActiveEnrollment]:

@@ -1,5 +1,6 @@
 """The settings of a journey and a send are written in forms; read is what is stored. JSON is the other view of them."""
 
+import json
 import os
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -116,6 +118,32 @@ def test_what_is_wrong_is_told_in_the_form_and_leads_to_its_text(staff: Staff, a
     page.locator(".engage-draft-mistakes button").first.click()
     expect(area).to_be_focused()
     assert staff.complaints == []
+
+
+def test_who_may_only_look_sees_the_same_forms_and_changes_nothing(staff: Staff, acme: Workspace) -> None:
+    goal = {"key": "bought", "event": "order_paid", "within": "P7D", "where": EXITS[0]["where"]}
+    journey = JourneyFactory.create(
+        workspace=acme, steps=[DAY], steps__exit_on=EXITS, guards=GUARDS, goals=[goal], hold_out={"share": 0.1}
+    )
+    onlooker = User.objects.create_user("onlooker", is_staff=True)
+    onlooker.user_permissions.set(Permission.objects.filter(codename="view_journey"))
+    staff.logs_in(onlooker)
+    page = settings(staff, journey)
+    first = page.get_by_role("group", name="goal 1")
+    expect(first.get_by_label("Key", exact=True)).to_have_value("bought")
+    expect(first.get_by_label("Within", exact=True)).to_have_value("7")
+    expect(page.locator("#id_hold_out-form").get_by_label("Share in percent")).to_have_value("10")
+    assert page.locator(".studio-form :is(input, select, textarea):visible:not(:disabled)").count() == 0
+    assert page.locator(".studio-form button:visible").count() == 0
+    area = page.locator("#id_goals")
+    expect(area).to_be_hidden()
+    staff.finds_nothing_serious("#content-main")
+    page.locator("#id_goals-form").get_by_role("button", name="JSON").click()
+    assert json.loads(area.input_value()) == [goal]
+    assert not area.is_editable()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / "settings-onlooker.png", full_page=True)
 
 
 SCHEMA = {

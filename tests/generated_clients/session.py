@@ -278,6 +278,9 @@ two = EventsRequest(
 many = done(report_events.sync_detailed(WORKSPACE, client=api, body=two), EventsAnswer, status=202).data
 assert many.results
 assert many.results[1].status.value == "failed"
+would_do = done(report_events.sync_detailed(WORKSPACE, client=api, body=ordered, dry_run=True), EventsAnswer).data
+assert would_do.events
+assert (would_do.events[0].status.value, would_do.events[0].goals) == ("tried", [])
 
 did = done(list_customer_events.sync_detailed(WORKSPACE, ada.customer_id, client=api), EventsPageAnswer).data
 assert "ordered" in [event.event_name for event in did.events]

@@ -159,6 +159,12 @@ const many = await done(
   202,
 );
 check(many.data.results?.[1]?.status === "failed", JSON.stringify(many));
+const wouldDo = await done(
+  api.POST(EVENTS, { params: { ...here, query: { dryRun: true } }, body: { external_id: "ada", eventName: "ordered" } }),
+  200,
+);
+const [triedEvent] = wouldDo.data.events ?? [];
+check(triedEvent?.status === "tried" && triedEvent.goals?.length === 0, JSON.stringify(wouldDo));
 
 const app = sdk(world.app);
 const ACTION = "/api/v1/sdk/bridge/action";

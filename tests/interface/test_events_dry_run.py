@@ -35,7 +35,7 @@ def tried(server: ServerClient, *events: dict[str, Any], query: str = "?dryRun=t
 def why_not(server: ServerClient, *, query: str = "?dryRun=true") -> dict[str, tuple[str, list[str]]]:
     """Reason and details by the journey's key, of those that would not start."""
     (one,) = tried(server, ORDERED, query=query)
-    assert (one["starts"], one["moves"], one["ends"], one["status"]) == ([], [], [], "tried")
+    assert (one["starts"], one["moves"], one["ends"], one["goals"], one["status"]) == ([], [], [], [], "tried")
     return {missed["key"]: (missed["reason"], missed["details"]) for missed in one["not"]}
 
 

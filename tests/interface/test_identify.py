@@ -1,41 +1,18 @@
 """`POST /api/v1/sdk/identify`: the person behind an anonymous userId has logged in."""
 
-import json
 from typing import Any
-
-import pytest
-from pytest_django import DjangoAssertNumQueries, Settings
 
 from bridge.models import Interaction
 from customers.attribute_rules import MAX_CLAIMED_BYTES
-from customers.erasure import erase_customer
 from customers.models import Alias, Customer, Event
 from engage.models import AuditEntry, Workspace
 from tests.bridge.identity.tokens import proving, token
-from tests.support.bridge_calls import ACTION, ANON, IDENTIFY, SEEN, click, identify, submit
+from tests.interface.identified import done, identifiers_of
+from tests.support.bridge_calls import ANON, SEEN, click, identify, submit
 from tests.support.calls import customers_path, data, refused
 from tests.support.cases import each
-from tests.support.clients import Answer, SdkClient, ServerClient
-from tests.support.factories import AppFactory, CustomerFactory
-
-SAME_FOR_ALL = (
-    "userId belongs to a customer who is not anonymous. "
-    "Two customers who have other identifiers than a userId are merged by servers alone."
-)
-
-
-def done(answer: Answer) -> list[str]:
-    """What was added."""
-    answered = data(answer, status=200)
-    added: list[str] = answered.pop("added")
-    assert answered == {"identified": True}
-    return added
-
-
-def identifiers_of(customer: Customer) -> dict[str, str | None]:
-    customer.refresh_from_db()
-    return {name: getattr(customer, name) for name in ("user_id", "external_id", "email", "phone")}
-
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory
 
 # Nobody is known ----------------------------------------------------------------------------------------------------
 
@@ -242,66 +219,6 @@ def test_another_workspace_is_not_seen(sdk: SdkClient, rival: Workspace, rival_s
     assert Customer.objects.exclude(workspace=rival).get().external_id == "ada"
 
 
-# Whom a server knows by their userId ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def u77(acme: Workspace, server: ServerClient) -> Customer:
-    data(server.put(customers_path(acme), {"userId": "u-77", "attributes": {"iban": "DE1"}}), status=201)
-    return Customer.objects.get(user_id="u-77")
-
-
-STRANGERS: list[dict[str, str]] = [
-    {"email": "evil@evil.example"},
-    {"external_id": "evil"},
-    {"external_id": "evil", "phone": "+491701234567"},
-    {"external_id": "ada"},
-    {"external_id": "ada", "email": "grace@example.com"},
-]
-
-
-@each("known", STRANGERS)
-def test_a_stranger_takes_over_nobody_whom_a_server_knows(
-    acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer, u77: Customer, known: dict[str, str]
-) -> None:
-    CustomerFactory.create(workspace=acme, external_id="grace", email="grace@example.com")
-    before = list(Customer.objects.order_by("id").values())
-    for _ in range(2):
-        answer = identify(sdk, user_id="u-77", **known)
-        assert refused(answer, status=409, error="Identifier conflict") == SAME_FOR_ALL
-    assert list(Customer.objects.order_by("id").values()) == before
-    assert not Alias.objects.exists()
-    assert not Interaction.objects.exists()
-
-
-@each("known", [{"email": "evil@evil.example"}, {"external_id": "evil"}, {"phone": "+491701234567"}])
-@each("says", ["click", "identify"])
-@each("signs_up", [False, True])
-def test_a_stranger_takes_over_nobody_in_advance(
-    acme: Workspace, sdk: SdkClient, server: ServerClient, known: dict[str, str], says: str, signs_up: bool
-) -> None:
-    """What servers know of whoever has signed up as the stranger stays theirs alone."""
-    (click if says == "click" else identify)(sdk, **{"userId" if says == "click" else "user_id": "u-77"}, **known)
-    if signs_up:
-        data(server.put(customers_path(acme), {**known, "attributes": {"evil": True}}), status=200)
-    answer = server.put(customers_path(acme), {"userId": "u-77", "attributes": {"iban": "DE1"}})
-    u77 = Customer.objects.get(user_id="u-77")
-    assert answer.json()["data"]["customerId"] == u77.id
-    assert (u77.attributes, u77.email, u77.phone) == ({"iban": "DE1"}, None, None)
-    if not signs_up:
-        server.put(customers_path(acme), {**known, "attributes": {"evil": True}})
-    assert not Customer.objects.filter(attributes__has_keys=["evil", "iban"]).exists()
-    assert identify(sdk, user_id="u-77", external_id="evil-2").status_code == 409
-
-
-def test_somebody_seen_by_a_page_before_a_server_wrote_them_is_not_anonymous(
-    acme: Workspace, sdk: SdkClient, server: ServerClient
-) -> None:
-    click(sdk, userId="u-77")
-    data(server.put(customers_path(acme), {"userId": "u-77", "attributes": {"iban": "DE1"}}), status=200)
-    refused(identify(sdk, user_id="u-77", external_id="evil"), status=409, error="Identifier conflict")
-
-
 def test_two_on_one_computer_stay_two(acme: Workspace, sdk: SdkClient) -> None:
     done(identify(sdk, external_id="ada"))
     refused(identify(sdk, external_id="bob"), status=409, error="Identifier conflict")
@@ -353,114 +270,3 @@ def test_what_was_added_does_not_tell_whether_the_one_identifier_was_known(
         CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
     for user_id, body in (("a", {"external_id": "ada"}), ("b", {"email": "ada@example.com"})):
         assert done(identify(sdk, user_id=user_id, **body)) == list(body)
-
-
-# Erased people ------------------------------------------------------------------------------------------------------
-
-
-def test_an_erased_anonymous_id_is_not_made_anew(acme: Workspace, sdk: SdkClient) -> None:
-    click(sdk, userId=ANON)
-    erase_customer(workspace_id=acme.id, customer_id=Customer.objects.get().id)
-    refused(identify(sdk, external_id="ada"), status=410, error="Customer erased")
-    assert not Customer.objects.exists()
-
-    ada = CustomerFactory.create(workspace=acme, external_id="ada")
-    done(identify(sdk, external_id="ada"))
-    refused(click(sdk, userId=ANON), status=410, error="Customer erased")
-    assert Customer.objects.get() == ada
-
-
-def test_erasing_the_known_one_erases_their_anonymous_ids(acme: Workspace, sdk: SdkClient, ada: Customer) -> None:
-    click(sdk, userId=ANON, **SEEN)
-    done(identify(sdk, external_id="ada"))
-    done(identify(sdk, user_id="anon-2", external_id="ada"))
-    erase_customer(workspace_id=acme.id, customer_id=ada.id)
-    for model in (Event, Interaction, Alias):
-        assert not model._default_manager.exists()
-    for user_id in (ANON, "anon-2"):
-        refused(click(sdk, userId=user_id), status=410, error="Customer erased")
-
-
-# As every call of an app --------------------------------------------------------------------------------------------
-
-
-def test_it_needs_no_preflight(sdk: SdkClient, ada: Customer) -> None:
-    body = json.dumps({"userId": ANON, "external_id": "ada", "idempotencyKey": "k-1"}).encode()
-    path = f"{IDENTIFY}?app={sdk.headers['X-App-Id']}"
-    answer = sdk.post(path, body, headers={"X-App-Id": None}, content_type="text/plain;charset=UTF-8")
-    done(answer)
-
-
-@each(
-    "body, missing",
-    [
-        ({"userId": ANON}, "At least one of external_id, email, phone must be present."),
-        ({"external_id": "ada"}, "userId is required."),
-        ({"userId": " ", "external_id": "ada"}, "userId is required."),
-    ],
-)
-def test_both_are_needed(sdk: SdkClient, body: dict[str, Any], missing: str) -> None:
-    assert refused(sdk.post(IDENTIFY, body), status=400, error="Missing required parameter") == missing
-    assert not Customer.objects.exists()
-
-
-def test_it_is_limited_and_counted(sdk: SdkClient, settings: Settings, ada: Customer) -> None:
-    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "1/h"
-    done(identify(sdk, external_id="ada"))
-    refused(identify(sdk, user_id="anon-2", external_id="ada"), status=429, error="Rate limit exceeded")
-    refused(identify(sdk, user_id="anon-2", external_id="bob"), status=429, error="Rate limit exceeded")
-    done(identify(sdk, external_id="ada"))
-    assert Customer.objects.get() == ada
-    settings.BRIDGE_RATE_LIMIT = "2/h"
-    *_, last = [identify(sdk, external_id="ada") for _ in range(3)]
-    refused(last, status=429, error="Rate limit exceeded")
-
-
-def test_only_allowed_origins(acme: Workspace, ada: Customer) -> None:
-    sdk = SdkClient(AppFactory.create(workspace=acme, allowed_origins=["https://shop.example"]))
-    sdk.headers["Origin"] = "https://evil.example"
-    refused(identify(sdk, external_id="ada"), status=403, error="Origin not allowed")
-    assert not Alias.objects.exists()
-
-
-@each(
-    "sent, code",
-    [
-        ({}, "identity_token_missing"),
-        ({"identityToken": "none"}, "identity_token_invalid"),
-        ({"identityToken": token(sub="bob")}, "identity_token_mismatch"),
-        ({"identityToken": token(), "email": "ada@example.com"}, "identity_token_mismatch"),
-    ],
-)
-def test_who_enforces_wants_a_token_for_whom_they_are(
-    acme: Workspace, ada: Customer, sent: dict[str, str], code: str
-) -> None:
-    sdk = proving(acme)
-    click(sdk, userId=ANON)
-    answer = identify(sdk, external_id="ada", **sent)
-    assert (answer.status_code, answer.json()["code"]) == (401, code)
-    assert Customer.objects.filter(user_id=ANON).exists()
-
-    done(identify(sdk, external_id="ada", identityToken=token()))
-    assert Customer.objects.get() == ada
-    late = click(sdk, userId=ANON)  # without a token, nobody who has other identifiers is reached
-    assert (late.status_code, late.json()["code"]) == (401, "identity_token_missing")
-    assert click(sdk, userId=None, external_id="ada", identityToken=token()).status_code == 200
-
-
-def test_who_reports_has_it_marked(acme: Workspace, ada: Customer) -> None:
-    done(identify(proving(acme, "report"), external_id="ada"))
-    marked = Interaction.objects.get()
-    assert (marked.kind, marked.verified, marked.identity_problem) == ("identify", False, "missing")
-
-
-@each("events", [1, 30])
-def test_a_merge_costs_as_many_queries_however_much_there_is(
-    sdk: SdkClient, ada: Customer, django_assert_num_queries: DjangoAssertNumQueries, events: int
-) -> None:
-    for n in range(events):
-        sdk.post(ACTION, {"messageId": "m", "userId": ANON, **SEEN, "formData": {"n": n}})
-    # The app, three ends of transactions; locking both; how much there is; the audit; jobs 2, enrollments 2;
-    # events, interactions, segments; aliases 2, the row itself; the interaction.
-    with django_assert_num_queries(17):
-        done(identify(sdk, external_id="ada"))

@@ -109,6 +109,19 @@ def json_block(value: Any, *, as_written: bool = False) -> SafeString | None:
     return None if value is None else format_html('<pre class="engage-json">{}</pre>', text)
 
 
+def json_form(value: Any, *, name: str, form: str, as_written: bool = False) -> SafeString | None:
+    """The value as JSON of which the page's script makes this form (json_field.py), and which nobody can change.
+
+    None for nothing: a form of it would only have inputs.
+    """
+    if not value:
+        return None
+    return format_html(
+        '<textarea id="id_{}" class="engage-json" readonly rows="4" aria-label="{}" data-form="{}">{}</textarea>',
+        name, json.loads(form)["label"], form, json_text(value, as_written=as_written),
+    )  # fmt: skip
+
+
 def json_line(value: Any) -> str:
     """The value as JSON in one line."""
     return json.dumps(value, ensure_ascii=False)
@@ -185,6 +198,16 @@ class Json(_Column):
 
     def __call__(self, record: Model) -> SafeString | None:
         return json_block(getattr(record, self.field))
+
+
+@dataclass(frozen=True)
+class JsonForm(_Column):
+    """A JSON value as the form that its author has, with nothing in it that can be changed."""
+
+    form: str
+
+    def __call__(self, record: Model) -> SafeString | None:
+        return json_form(getattr(record, self.field), name=self.field, form=self.form)
 
 
 class Lines(_Column):

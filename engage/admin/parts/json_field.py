@@ -40,6 +40,11 @@ class JsonField(JSONField):
         """Has the page's script make this form."""
         self.widget.attrs["data-form"] = json.dumps(form)
 
+    @property
+    def offered(self) -> str:
+        """That form, as JSON; "" if there is none."""
+        return str(self.widget.attrs.get("data-form", ""))
+
     def to_python(self, value: Any) -> Any:
         if value in self.empty_values:
             return None

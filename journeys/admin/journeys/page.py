@@ -13,9 +13,10 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from engage.admin.parts.columns import badge
+from engage.admin.parts.columns import JsonForm, badge
 from engage.admin.parts.edits import TakenMeanwhile
 from engage.admin.parts.filters import BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
+from engage.admin.parts.json_field import JsonField
 from engage.admin.parts.managed import SAVE_OVER, asks
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.audit.acting import by_staff
@@ -110,7 +111,11 @@ class JourneyAdmin(SendPages):
     def shown_as(self, name: str, request: HttpRequest) -> Any:
         if name == SAVE_OVER:
             return None
-        return _content(name, request) or super().shown_as(name, request)
+        field = JourneyForm.base_fields.get(name)
+        form = field.offered if isinstance(field, JsonField) else ""
+        if content := _content(name, request, form=form):
+            return content
+        return JsonForm(name, form) if form else super().shown_as(name, request)
 
     def _has_input(self, name: str, obj: Any, request: HttpRequest) -> bool:
         return asks(name, obj) and super()._has_input(name, obj, request)
@@ -173,9 +178,9 @@ def _suggestions(journey: Journey | None) -> dict[str, Any]:
     return suggestions(journey, of_customers=True, now=timezone.now()) if journey else {}
 
 
-def _content(name: str, request: HttpRequest) -> Content | None:
+def _content(name: str, request: HttpRequest, *, form: str = "") -> Content | None:
     """The column for what a revision holds; None for other fields."""
-    return Content(name, with_queries=sees_queries(request)) if name in {"steps", "exit_on"} else None
+    return Content(name, with_queries=sees_queries(request), form=form) if name in {"steps", "exit_on"} else None
 
 
 @admin.register(JourneyRevision)

@@ -9,7 +9,7 @@ import { read, write } from "./json.js";
  * "shown" where its text is to be seen.
  */
 export function beside(area, label, formOf) {
-  const form = el("div", { class: "studio-form", role: "group", "aria-label": label });
+  const form = el("div", { class: area.readOnly ? "studio-form only-read" : "studio-form", role: "group", "aria-label": label });
   const whyNot = el("p", { class: "engage-bad", role: "status" });
   const views = [["form", "Form"], ["json", "JSON"]].map(([name, words]) => (
     el("button", { type: "button", class: "studio-tab", "data-view": name, click: () => show(name) }, words)));

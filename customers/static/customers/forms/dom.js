@@ -51,13 +51,14 @@ export const whenReleased = (act) => requestAnimationFrame(() => (isPressed ? wh
 addEventListener("pointerdown", () => { isPressed = true; }, true);
 for (const end of ["pointerup", "pointercancel", "dragend"]) addEventListener(end, () => setTimeout(() => { isPressed = false; }), true);
 
-/** The new content, with the focus where it was: on the same control of the same form. */
+/** The new content, or what the function makes of it, with the focus where it was: on the same control of the form. */
 export function replaced(place, content) {
   const focusable = (within) => [...within.querySelectorAll("button, input, select, textarea, [tabindex]")];
   const focused = focusable(place).indexOf(document.activeElement);
   const name = document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.dataset?.step;
-  place.replaceChildren(content);
-  if (focused < 0) return;
+  if (typeof content === "function") content();
+  else place.replaceChildren(content);
+  if (focused < 0 || place.contains(document.activeElement)) return;
   const now = focusable(place);
   const same = name && now.find((one) => one.getAttribute("aria-label") === name || one.dataset.step === name);
   (same ?? now[Math.min(focused, now.length - 1)])?.focus();

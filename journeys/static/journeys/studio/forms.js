@@ -1,4 +1,4 @@
-// Textareas of JSON that have a form, too: their data-form says of what.
+// Textareas of JSON that have a form, too: their data-form says of what. One that is only read has a form to look at.
 import { beside } from "../../customers/forms/beside.js";
 import { read } from "../../customers/forms/json.js";
 import { editorOf } from "./fields.js";

@@ -2,14 +2,38 @@
 import { button, el, icon } from "../../customers/forms/dom.js";
 import { ENTRY } from "./model.js";
 
-export function stepList(studio, acts) {
-  const { steps, disabled } = studio;
+const kept = new WeakMap(); // by the place: the list in it, and by step its item and what that shows
+
+/** Brings the list in the place up to date: of many steps only those that look otherwise now are made anew. */
+export function listInto(place, studio, acts) {
+  const { steps } = studio;
   const slots = studio.model.slotsOf(studio);
+  const own = kept.get(place) ?? begun(place, studio, acts);
+  own.items = new Map(steps.map((step) => {
+    const chosen = step.id === studio.chosen;
+    const shown = JSON.stringify([step.type, studio.wordsOf(step), studio.waysOf(step), studio.foundAt(step.id), slots.get(step.id), chosen]);
+    const before = own.items.get(step.id);
+    return [step.id, before?.shown === shown ? before : { shown, item: itemFor(step, slots.get(step.id), chosen, studio, acts) }];
+  }));
+  const items = new Set([...own.items.values()].map(({ item }) => item));
+  for (const one of [...own.list.children]) if (!items.has(one)) one.remove();
+  [...items].forEach((item, at) => own.list.children[at] === item || own.list.insertBefore(item, own.list.children[at] ?? null));
+  own.empty.hidden = steps.length > 0;
+}
+
+function begun(place, studio, acts) {
   const entry = el("div", { class: "studio-way" }, el("span", {}, "Customers enter"), plus({ from: ENTRY, path: null }, "at the beginning", studio, acts));
-  const items = steps.map((step) => el("li", { class: step.id === studio.chosen ? "chosen" : "" }, itemOf(step, studio, acts),
-    slots.get(step.id).map((slot, at) => wayOf(step, slot, at, slots.get(step.id).length, studio, acts))));
-  const empty = steps.length ? null : el("p", { class: "text-subtle" }, disabled ? "It has no steps." : "It has no steps yet. Add one, or begin with a template.");
-  return el("div", {}, entry, el("ol", { class: "studio-list" }, items), empty);
+  const list = el("ol", { class: "studio-list" });
+  const empty = el("p", { class: "text-subtle" }, studio.disabled ? "It has no steps." : "It has no steps yet. Add one, or begin with a template.");
+  place.replaceChildren(entry, list, empty);
+  const own = { list, empty, items: new Map() };
+  kept.set(place, own);
+  return own;
+}
+
+function itemFor(step, slots, chosen, studio, acts) {
+  return el("li", { class: chosen ? "chosen" : "" }, itemOf(step, studio, acts),
+    slots.map((slot, at) => wayOf(step, slot, at, slots.length, studio, acts)));
 }
 
 function itemOf(step, studio, acts) {

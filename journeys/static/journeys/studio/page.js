@@ -4,7 +4,7 @@ import { button, el, replaced, tell, whenReleased } from "../../customers/forms/
 import { begun, done, redone, undone } from "./history.js";
 import { besideForm, stepForm } from "./inspector.js";
 import { read, write } from "../../customers/forms/json.js";
-import { menuOf, stepList } from "./list.js";
+import { listInto, menuOf } from "./list.js";
 import { modelOf, put, whyNot } from "./model.js";
 import { keeping } from "./saving.js";
 
@@ -172,7 +172,7 @@ function render() {
   again = {};
   if (!panel.dataset.view || panel.dataset.view !== view) showView();
   if (view === "json") return void panel.tellAgain?.();
-  if (view === "steps" && listToo) replaced(list, stepList(studio, acts));
+  if (view === "steps" && listToo) replaced(list, () => listInto(list, studio, acts));
   if (formToo) replaced(form, formOf());
   tell(form, foundAll());
   if (view === "steps" && drawing) drawSoon();
