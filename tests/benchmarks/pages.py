@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,14 +49,18 @@ def latency_table(report: Mapping[str, Any]) -> str:
 
 def borne(figures: Figures, report: Mapping[str, Any]) -> str:
     """Three sentences for the README."""
-    one, half = figures.per_second["1"], report["loads"][1]["milliseconds"]
-    answer, decided, webhook = (f"{half[what]['p99']:,.0f} ms" for what in _FOLLOWS)
-    return (
-        f"A machine of 2 cores, with PostgreSQL, Redis, all processes and the load on it, bears {one['triggers']:,.0f} "
-        f"triggers a second, and\ndecides {one['customers of large calls']:,.0f} customers of large calls a second. At "
-        f"half of what it bears, 99 of 100 calls are\nanswered within {answer} and decided within {decided}, and their "
-        f"first webhook has left within {webhook}.\n[Sizing](docs/sizing.md) says what yours needs."
+    one, half = figures.per_second["1"], report["loads"][1]
+    answer, decided, webhook = (f"{half['milliseconds'][what]['p99']:,.0f} ms" for what in _FOLLOWS)
+    cores, _, _ = figures.machine.partition(" (")
+    triggers, large, calls = one["triggers"], one["customers of large calls"], half["perSecond"]
+    said = (
+        f"A machine of {cores}, with PostgreSQL, Redis, all processes and the load on it, bears {triggers:,.0f} "
+        f"triggers a second, or decides {large:,.0f} customers of large calls a second. With {calls:,.0f} calls a "
+        "second for a journey of one webhook, half of what it bears of these, 99 of 100 are answered within "
+        f"{answer} and decided within {decided}, and their first webhook has left within {webhook}. "
+        "[Sizing](docs/sizing.md) says what yours needs."
     )
+    return textwrap.fill(said, 120, break_on_hyphens=False, break_long_words=False)
 
 
 def latency_file(version: str) -> Path:
