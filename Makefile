@@ -5,7 +5,7 @@ CLIENTS := tests/generated_clients
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run info test browsers chaos bench fuzz format lint types check lock clients package release image env licences clean
+.PHONY: help run info test browsers chaos bench sizing latency fuzz format lint types check lock clients package release image env licences clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -37,6 +37,14 @@ chaos: ## kills, freezes and cuts what the service needs, under load; SEED=7 doe
 bench: ## speed, beside its floors (needs wrk); BASE=commit compares with a commit, PEER=program with another stack
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m tests.benchmarks $(if $(BASE),--base $(BASE)) $(if $(PEER),--peer $(PEER)) $(ARGS)
+
+sizing: ## what one trigger, step, webhook … costs (needs wrk); ARGS=--write renews what `manage.py sizing` reads, and the docs
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m tests.benchmarks.sizing $(ARGS)
+
+latency: ## how long callers, decisions and webhooks take at 10, 50 and 80 % of what the machine bears; ARGS=--write renews the docs
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m tests.benchmarks.latency $(ARGS)
 
 fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAMPLES chooses another number
 	@.ci/install requirements-dev.txt

@@ -6,6 +6,7 @@ formats/ tell Django of this folder.
 
 - process/: what any process of the service does for itself, from its start to a Redis that is away.
 - monitoring/: probes, metrics, and what `manage.py doctor` finds.
+- sizing/: the disk and processors that so many customers need, for `manage.py sizing`.
 - docs/: the OpenAPI document's page, and the page at `/`.
 - local/: what runs on a developer's machine only: embedded servers, `make run`, the demo.
 """

@@ -188,6 +188,26 @@ def running_service(on: Servers, tree: Tree | None = None) -> Iterator[Service]:
         )
 
 
+@contextmanager
+def another_set(service: Service) -> Iterator[str]:
+    """Starts the Procfile's processes once more beside the service's; gives where their web server answers."""
+    port = free_port()
+    environment = service.environment | {"PORT": str(port)}
+    procfile = service.tree.root / "Procfile"
+    running = {
+        name: _start(service.tree, name, environment, log=service.log.with_suffix(".another.log"))
+        for name in commands(procfile)
+    }
+    try:
+        wait_until(lambda: _answers(port), what="the web server", seconds=PATIENCE_SECONDS)
+        with redis.Redis.from_url(service.redis_url) as client:
+            listening = 2 * workers(procfile)
+            wait_until(lambda: listening_workers(client) >= listening, what="the workers", seconds=PATIENCE_SECONDS)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        _stop_all(running)
+
+
 def _new_database(url: str, number: int) -> str:
     """The URL of an empty database on the same server."""
     name = f"bench_{number}"
@@ -208,6 +228,7 @@ def _environment(tree: Tree, database_url: str, redis_url: str) -> dict[str, str
         "BRIDGE_RATE_LIMIT": "10000000/m",
         "IN_APP_RATE_LIMIT": "10000000/m",
         "WEBHOOK_ALLOW_HTTP": "true",
+        "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "BRIDGE_APP_DAILY_CALLS": "999999999",
         "BRIDGE_APP_DAILY_KIB": "999999999",
         "PATH": f"{tree.python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -228,7 +249,8 @@ def _seed(tree: Tree, environment: dict[str, str], description: Mapping[str, Any
 def _start(tree: Tree, name: str, environment: Mapping[str, str], *, log: Path) -> "subprocess.Popen[bytes]":
     command = ["/bin/sh", "-c", f"exec {commands(tree.root / 'Procfile')[name]}"]
     with log.open("ab") as output:
-        return subprocess.Popen(command, cwd=tree.root, env=environment, stdout=output, stderr=output)
+        named = {**environment, "PGAPPNAME": name}  # tells its sessions apart
+        return subprocess.Popen(command, cwd=tree.root, env=named, stdout=output, stderr=output)
 
 
 def _stop_all(running: Mapping[str, "subprocess.Popen[bytes]"]) -> None:

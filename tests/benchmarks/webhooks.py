@@ -6,11 +6,8 @@ Makes a database for itself on the server of DATABASE_URL, as the tests do, and 
 is JSON: the rate of the bare loop, and that of the sender by the number of hosts.
 """
 
-import asyncio
 import json
 import os
-import socket
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -29,6 +26,7 @@ from journeys.models import Enrollment, WebhookDelivery  # noqa: E402
 from journeys.webhooks.client import Client, Request  # noqa: E402
 from journeys.webhooks.sending import send_due  # noqa: E402
 from journeys.webhooks.signing import new_secret, signed_headers  # noqa: E402
+from tests.benchmarks.receiver import running_receiver  # noqa: E402
 from tests.journeys.webhooks.standing import standing  # noqa: E402
 
 _ADDRESSES = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4")
@@ -37,10 +35,7 @@ _CLIENT = Client(allowed_networks=[ip_network("127.0.0.0/8")])
 
 def main() -> None:
     number, threads = (int(argument) for argument in (*sys.argv[1:], "10000", "32")[:2])
-    command = [sys.executable, "-c", "from tests.benchmarks.webhooks import receive; receive()"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as receiver:
-        assert receiver.stdout is not None
-        port = int(receiver.stdout.readline())
+    with running_receiver() as port:
         databases = setup_databases(verbosity=0, interactive=False)
         try:
             bare = number / _bare(port, number, threads)
@@ -53,7 +48,6 @@ def main() -> None:
             say(json.dumps({"bare": bare, "sender": rates}))
         finally:
             teardown_databases(databases, verbosity=0)
-            receiver.terminate()
 
 
 def say(line: str) -> None:
@@ -96,25 +90,6 @@ def _through_the_database(port: int, number: int, threads: int, addresses: tuple
     assert states == {"delivered": number}, states
     assert not Enrollment.objects.filter(workspace=workspace, due_at=None).exists()
     return seconds
-
-
-def receive() -> None:
-    """A receiver that does as little as one can: prints its port, and answers until it is ended."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-        await reader.readexactly(length)
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nOK")
-        writer.close()
-
-    async def serve() -> None:
-        listening = socket.create_server(("0.0.0.0", 0), backlog=512)
-        say(str(listening.getsockname()[1]))
-        async with await asyncio.start_server(answer, sock=listening) as server:
-            await server.serve_forever()
-
-    asyncio.run(serve())
 
 
 if __name__ == "__main__":
