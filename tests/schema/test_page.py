@@ -33,7 +33,8 @@ def test_it_is_a_page_that_needs_no_key() -> None:
 
 def test_no_address_of_another_host_stands_in_it() -> None:
     page = get(PAGE).content.decode()
-    assert "//" not in page.replace("http://testserver/", "/")
+    hashless = re.sub(r"sha384-[\w+/]+", "", page)  # which may have two slashes, by chance
+    assert "//" not in hashless.replace("http://testserver/", "/")
     assert len(addresses_in(page)) == 8
 
 
