@@ -250,6 +250,12 @@ def ada(acme: Workspace, request: pytest.FixtureRequest) -> Customer:
 
 
 @pytest.fixture
+def anonymous(acme: Workspace, ada: Customer) -> Customer:
+    """Whom a page knows by its own id, beside Ada."""
+    return CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
+
+
+@pytest.fixture
 def cast(acme: Workspace, rival: Workspace) -> Cast:
     """Four of Acme; Rival has people of the same names, and somebody whom Acme does not know."""
     for name in (*NAMES, "nobody"):

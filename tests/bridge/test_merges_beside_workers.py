@@ -33,11 +33,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 T = TypeVar("T")
 
 
-@pytest.fixture
-def anonymous(acme: Workspace, ada: Customer) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
-
-
 def test_a_call_that_queues_meanwhile_is_decided_for_the_known_one(
     acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer
 ) -> None:

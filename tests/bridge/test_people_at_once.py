@@ -24,11 +24,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 AT_ONCE = 32
 
 
-@pytest.fixture
-def anonymous(acme: Workspace, ada: Customer) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("known", ["nobody", "ada"])
 @pytest.mark.parametrize("ids", [1, 8])

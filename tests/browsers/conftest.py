@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Playwright, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
 
 from engage.models import Workspace
 from tests.browsers.pages import Shop, opened_shop
+from tests.browsers.programs import PROGRAMS, launched
+from tests.browsers.staff import Staff, superuser_at
 from tests.support.factories import AppFactory
 from tests.support.processes import web
 
-PROGRAMS = {"chromium": "chromium", "firefox": "firefox-esr"}
 PATIENCE_MS = 120_000  # of a browser on a machine that is busy with other tests
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -30,18 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_short = item.get_closest_marker("telling") and "[firefox" not in item.name
         if item.path.parent == Path(__file__).parent and (missing or not is_short):
             item.add_marker(pytest.mark.skip(reason=missing or "left to `make browsers`"))
-
-
-def program(name: str) -> str:
-    found = shutil.which(PROGRAMS[name])
-    assert found, f"{PROGRAMS[name]} is not installed."
-    return found
-
-
-def launched(playwright: Playwright, name: str) -> Browser:
-    if name == "firefox":  # Debian's own, by WebDriver BiDi
-        return playwright.firefox.launch(channel="moz-firefox", executable_path=program(name))
-    return playwright.chromium.launch(executable_path=program(name), args=["--no-sandbox"])
 
 
 # For these tests alone, and not for the whole run: Playwright has a loop in this thread, which other tests would find.
@@ -83,3 +73,9 @@ def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> 
 def shop(service: str, acme: Workspace) -> Iterator[Shop]:
     with opened_shop(app=AppFactory.create(workspace=acme), service=service) as shop:
         yield shop
+
+
+@pytest.fixture
+def staff(browser: Browser, live_server: LiveServer) -> Iterator[Staff]:
+    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
+        yield member

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.browsers.conftest import program
+from tests.browsers.programs import program
 
 MOMENTS = 20
 STEP_SECONDS = 0.015

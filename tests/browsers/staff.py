@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Playwright
 
 from engage.admin.parts.columns import page_url
 from tests.browsers.accessibility import serious_findings
-from tests.browsers.conftest import launched
+from tests.browsers.programs import launched
 
 _TELL_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`${event.violatedDirective} forbids ${event.blockedURI || event.sample}`));

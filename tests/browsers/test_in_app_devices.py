@@ -15,10 +15,10 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import InAppDelivery
 from tests.bridge.in_app.deliveries import deliver, events_of, offer
-from tests.browsers.conftest import PROGRAMS
 from tests.browsers.in_app import counted, furnish, opened, state_of
 from tests.browsers.killed import MOMENTS, STEP_SECONDS, preferred, running
 from tests.browsers.pages import NOTHING_WAITS, Shop, until
+from tests.browsers.programs import PROGRAMS
 from tests.support.factories import CustomerFactory
 from tests.support.waiting import wait_until
 

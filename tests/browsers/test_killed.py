@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from customers.models import Event
-from tests.browsers.conftest import PROGRAMS
 from tests.browsers.killed import MOMENTS, STEP_SECONDS, preferred, running
 from tests.browsers.pages import Shop
+from tests.browsers.programs import PROGRAMS
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,6 @@ from tests.browsers.staff import Staff, superuser_at
 from tests.support.factories import PRO, CustomerFactory, SegmentFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
-
-
-@pytest.fixture
-def staff(browser: Browser, live_server: LiveServer) -> Iterator[Staff]:
-    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
-        yield member
 
 
 def saved(page: Page) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,6 @@ EXITS: list[dict[str, Any]] = [
     {"event": "bought", "where": {"field": "event.properties.price", "op": "gt", "value": 1.0}}
 ]
 GUARDS = {"failedShare": 0.25, "of": 50, "entries": 50000, "per": "PT1H"}
-
-
-@pytest.fixture
-def staff(browser: Browser, live_server: LiveServer) -> Iterator[Staff]:
-    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
-        yield member
 
 
 def settings(staff: Staff, journey: Journey) -> Page:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,6 @@ from tests.support.factories import JourneyFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 DAYS: list[dict[str, Any]] = [{"id": f"s{number}", "type": "delay", "for": "P1D"} for number in range(2)]
-
-
-@pytest.fixture
-def staff(browser: Browser, live_server: LiveServer) -> Iterator[Staff]:
-    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
-        yield member
 
 
 @pytest.fixture

@@ -1,17 +1,16 @@
 """A journey of 200 steps is drawn and changed as soon as its author does something, as the page itself measures it."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import Page
 
 from engage.models import Workspace
 from tests.browsers.hands import opened
-from tests.browsers.staff import Staff, superuser_at
+from tests.browsers.staff import Staff
 from tests.support.factories import JourneyFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
@@ -55,10 +54,9 @@ _PLACE = "[...document.querySelectorAll('.studio-step')].findIndex((one) => one.
 
 
 @pytest.fixture
-def staff(browser: Browser, live_server: LiveServer) -> Iterator[Staff]:
-    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
-        member.page.context.add_init_script(_MEASURE)
-        yield member
+def staff(staff: Staff) -> Staff:
+    staff.page.context.add_init_script(_MEASURE)
+    return staff
 
 
 def changed(page: Page, act: Callable[[], object], watch: str = "watch") -> float:

@@ -1,12 +1,9 @@
 """Each template is built from nothing, step by step, by keyboard alone and by mouse alone; read is what is stored."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
-from pytest_django.live_server_helper import LiveServer
 
 from bridge.models import Message
 from engage.models import Workspace
@@ -14,16 +11,10 @@ from journeys.design.starters import STARTERS
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.graph import graph_of
 from tests.browsers.hands import Hand, Keyboard, Mouse, add, duration, members, named, opened, published
-from tests.browsers.staff import Staff, superuser_at
+from tests.browsers.staff import Staff
 from tests.support.factories import JourneyFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
-
-
-@pytest.fixture
-def staff(browser: Browser, live_server: LiveServer) -> Iterator[Staff]:
-    with superuser_at(browser, live_server.url, viewport={"width": 1440, "height": 900}) as member:
-        yield member
 
 
 @pytest.fixture

@@ -26,11 +26,6 @@ WAIT: list[dict[str, Any]] = [{"id": "wait", "type": "delay", "for": "P1D"}]
 
 
 @pytest.fixture
-def anonymous(acme: Workspace, ada: Customer) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
-
-
-@pytest.fixture
 def waiting(acme: Workspace) -> Journey:
     return JourneyFactory.create(workspace=acme, key="waiting", steps=WAIT)
 

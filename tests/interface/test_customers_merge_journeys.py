@@ -14,18 +14,12 @@ from tests.support.clients import ServerClient
 from tests.support.counted_by_history import counted_by_history
 from tests.support.counts import counted
 from tests.support.factories import (
-    CustomerFactory,
     JourneyFactory,
     SegmentFactory,
     take_milliseconds,
 )
 
 WAIT: list[dict[str, Any]] = [{"id": "wait", "type": "delay", "for": "P1D"}]
-
-
-@pytest.fixture
-def anonymous(acme: Workspace, ada: Customer) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
 
 
 @pytest.fixture

@@ -32,15 +32,6 @@ from tests.support.simultaneous import PATIENCE_SECONDS, elsewhere, impatient
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def inside(acme: Workspace, server: ServerClient) -> Enrollment:
-    """Ada waits for a day, then something is noted of her."""
-    journey = JourneyFactory.create(workspace=acme, steps=[DAY, NOTE])
-    enrollment = enter(server, journey, CustomerFactory.create(workspace=acme, external_id="ada"))
-    let_workers_walk()
-    return enrollment
-
-
 def test_nobody_steps_in_a_held_journey_and_waits_keep_their_due_times(
     server: ServerClient, inside: Enrollment, rival: Workspace, rival_server: ServerClient
 ) -> None:

@@ -14,7 +14,7 @@ from journeys.entering import settling
 from journeys.models import Enrollment, Journey, SteeringAct
 from journeys.steering.aborting import exit_remaining
 from journeys.steering.going_on import go_on
-from tests.interface.steered import NOTE, REASON, steer, steered
+from tests.interface.steered import REASON, steer, steered
 from tests.journeys.walking.stories import enter, history
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.cases import each
@@ -25,15 +25,6 @@ from tests.support.plans import rows_gone_through
 from tests.support.simultaneous import elsewhere, impatient
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def inside(acme: Workspace, server: ServerClient) -> Enrollment:
-    """Ada waits for a day, then something is noted of her."""
-    journey = JourneyFactory.create(workspace=acme, steps=[DAY, NOTE])
-    enrollment = enter(server, journey, CustomerFactory.create(workspace=acme, external_id="ada"))
-    let_workers_walk()
-    return enrollment
 
 
 def test_every_act_is_kept_with_who_and_why(server: ServerClient, inside: Enrollment, rival: Workspace) -> None:
