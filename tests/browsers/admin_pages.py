@@ -15,14 +15,15 @@ from tests.browsers.furnished import Shown
 NO_PAGES = {
     "admin:autocomplete", "admin:customers_customer_export", "admin:customers_customer_put_in",
     "admin:customers_customer_take_out", "admin:customers_segment_count", "admin:customers_segment_new_count",
-    "admin:engage_auditentry_csv", "admin:engage_workspace_see_all",
-    "admin:engage_workspace_see_this_one", "admin:jsi18n", "admin:journeys_connection_test",
-    "admin:journeys_enrollment_end", "admin:journeys_enrollment_send_again", "admin:journeys_journey_archive",
-    "admin:journeys_journey_discard", "admin:journeys_journey_draft", "admin:journeys_journey_duplicate",
-    "admin:journeys_journey_keep", "admin:journeys_journey_new_draft", "admin:journeys_journey_preview",
-    "admin:journeys_journey_restore", "admin:journeys_journey_roll_back", "admin:journeys_webhookdelivery_change",
-    "admin:journeys_webhookdelivery_sending_again", "admin:journeys_webhookdelivery_try_now", "admin:login",
-    "admin:logout", "admin:search", "admin:view_on_site", "second_factor",
+    "admin:engage_auditentry_csv", "admin:engage_workspace_see_all", "admin:engage_workspace_see_this_one",
+    "admin:journeys_connection_test", "admin:journeys_enrollment_end", "admin:journeys_enrollment_send_again",
+    "admin:journeys_inappdelivery_withdraw", "admin:journeys_journey_archive", "admin:journeys_journey_discard",
+    "admin:journeys_journey_draft", "admin:journeys_journey_duplicate", "admin:journeys_journey_keep",
+    "admin:journeys_journey_new_draft", "admin:journeys_journey_preview", "admin:journeys_journey_restore",
+    "admin:journeys_journey_roll_back", "admin:journeys_subscription_resume", "admin:journeys_subscription_test",
+    "admin:journeys_webhookdelivery_change", "admin:journeys_webhookdelivery_sending_again",
+    "admin:journeys_webhookdelivery_try_now", "admin:jsi18n", "admin:login", "admin:logout", "admin:search",
+    "admin:view_on_site", "second_factor",
 }  # fmt: skip
 
 
