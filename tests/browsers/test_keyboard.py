@@ -98,7 +98,8 @@ def test_a_step_of_the_map_leads_by_keyboard_to_who_stands_there(staff: Staff, j
     tab_to(page, "#map svg a")
     page.keyboard.press("Enter")
     page.wait_for_selector("#result_list")
-    assert page.locator("#result_list a[href*='/enrollment/']").count() == 1
+    (row,) = page.locator("#result_list tbody tr").all()
+    assert row.locator("a[href*='/enrollment/']").count() > 0
 
 
 def test_a_step_is_put_into_the_json_by_keyboard(staff: Staff, acme: Workspace) -> None:
