@@ -67,11 +67,17 @@ const leave = () => {
 };
 leave();
 """
-# It clicks once, as soon as a person could, and says so.
+# It clicks once, as soon as a person could, says so, and once more when that is on the disk, as what follows it there.
 _CLICKING = '<!doctype html><title>Clicking</title><script type="module" src="/clicking.js"></script>'
 _CLICK = """import "/page.js";
 const name = new URLSearchParams(location.search).get("name");
-if (name) setTimeout(() => { message.track(name); fetch(`/clicked?${name}`); }, 300);
+const written = () => fetch(`/written?${name}`);
+const follow = (disk) => { disk.transaction("kept", "readwrite").objectStore("kept").count().onsuccess = written; };
+if (name) setTimeout(() => {
+  message.track(name);
+  fetch(`/clicked?${name}`);
+  indexedDB.open("engage").onsuccess = ({ target }) => follow(target.result);
+}, 300);
 """
 
 

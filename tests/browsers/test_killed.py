@@ -23,6 +23,12 @@ def test_a_browser_killed_at_twenty_moments_loses_and_doubles_nothing(name: str,
             wait_until(lambda clicked=f"/clicked?t{number}": clicked in shop.pages.asked, what="the click")  # type: ignore[misc]
             time.sleep(number * STEP_SECONDS)
     shop.proxy.fails = None
+    written = {asked.partition("?")[2] for asked in shop.pages.asked if asked.startswith("/written?")}
+    assert len(written) > MOMENTS / 2  # a machine with much to do kills some of them before
     with running(name, f"{shop.url}/clicking", tmp_path):
-        wait_until(lambda: Event.objects.values("name").distinct().count() == MOMENTS, what="all clicks")
-    assert Event.objects.count() == MOMENTS
+        wait_until(lambda: written <= set(_recorded()), what="all that was written down")
+    assert len(_recorded()) == len(set(_recorded()))
+
+
+def _recorded() -> list[str]:
+    return list(Event.objects.values_list("name", flat=True))
