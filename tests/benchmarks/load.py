@@ -12,8 +12,9 @@ CONNECTIONS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What wrk saw. `refused` counts the answers other than 2xx."""
+    """What wrk saw: `number` answers, of which `refused` were other than 2xx."""
 
+    number: int
     per_second: float
     p50_ms: float
     p99_ms: float
@@ -64,6 +65,7 @@ def _seen(url: str, lines: Sequence[str], *, headers: Mapping[str, str], seconds
         command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script), url]
         seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return Load(
+        number=int(_find(r"(\d+) requests in", seen)),
         per_second=float(_find(r"Requests/sec:\s+([\d.]+)", seen)),
         p50_ms=_milliseconds(_find(r"\s50%\s+([\d.]+\w+)", seen)),
         p99_ms=_milliseconds(_find(r"\s99%\s+([\d.]+\w+)", seen)),

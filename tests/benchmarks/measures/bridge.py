@@ -1,7 +1,7 @@
 """Bridge actions per second from 16 connections: one that closes a message, and one that records an event."""
 
 from tests.benchmarks.figures import Figure, middle
-from tests.benchmarks.load import load
+from tests.benchmarks.load import Load, load
 from tests.benchmarks.measures.single import nothing
 from tests.benchmarks.service import CUSTOMERS, Effort, Service
 
@@ -21,7 +21,7 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
     for _ in range(effort.rounds):
         floors.append(nothing(service, seconds=effort.seconds).per_second)
         for kind, figures in seen.items():
-            figures.append(act(service, kind, seconds=effort.seconds))
+            figures.append(act(service, kind, seconds=effort.seconds).per_second)
     floor = middle(floors)
     return [
         Figure(
@@ -32,7 +32,7 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
     ]  # fmt: skip
 
 
-def act(service: Service, kind: str, *, seconds: int) -> float:
+def act(service: Service, kind: str, *, seconds: int) -> Load:
     url = f"{service.base}/api/v1/sdk/bridge/action"
     seen = load(url, headers=service.sdk_headers, body=_BODIES[kind], customers=CUSTOMERS, seconds=seconds)
-    return seen.all_accepted().per_second
+    return seen.all_accepted()

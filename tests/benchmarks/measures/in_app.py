@@ -5,17 +5,18 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
 
 from tests.benchmarks.figures import Figure, middle
-from tests.benchmarks.load import load, load_of
+from tests.benchmarks.load import Load, load, load_of
 from tests.benchmarks.measures.bridge import act
 from tests.benchmarks.measures.single import trigger
 from tests.benchmarks.measures.walking import EVERYBODY, NUMBER, fill, walk
+from tests.benchmarks.processor import reading
 from tests.benchmarks.service import CUSTOMERS, Effort, Service, call
 
 _PAGES, _EVERY = 2_000, 60  # open pages, and the seconds after which each asks again
@@ -81,23 +82,35 @@ def _fetched(service: Service, seeded: dict[str, Any], effort: Effort) -> list[F
     kept = [json.dumps({**one, "etag": _tag_of(service, seeded, one)}) for one in known]
     empty = _tag_of(service, seeded, {"external_id": "nobody"})
     none = json.dumps({"external_id": "user-{n}", "etag": empty}).replace("user-{n}", f"user-{NUMBER}{{n}}")
-    seen: dict[str, list[float]] = {"close": [], "news": [], "unchanged": [], "none": []}
+    due, seconds = '{"external_id":"user-{n}"}', effort.seconds
+    works: dict[str, Callable[[], Load]] = {
+        "close": lambda: act(service, "close", seconds=seconds),
+        "news": lambda: load(url, headers=headers, body=due, customers=NUMBER, seconds=seconds),
+        "none": lambda: load(url, headers=headers, body=none, customers=CUSTOMERS, seconds=seconds),
+        "unchanged": lambda: load_of(url, headers=headers, bodies=kept, seconds=seconds),
+    }
+    seen: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
     for _ in range(effort.rounds):
-        seen["close"].append(act(service, "close", seconds=effort.seconds))
-        due = load(url, headers=headers, body='{"external_id":"user-{n}"}', customers=NUMBER, seconds=effort.seconds)
-        nothing = load(url, headers=headers, body=none, customers=CUSTOMERS, seconds=effort.seconds)
-        again = load_of(url, headers=headers, bodies=kept, seconds=effort.seconds)
-        for name, one in (("news", due), ("none", nothing), ("unchanged", again)):
-            seen[name].append(one.all_accepted().per_second)
-    close = middle(seen.pop("close"))
+        for name, work in works.items():
+            seen[name].append(_cost(service, work))
+    costs = {name: middle([cost for cost, _ in those]) for name, those in seen.items()}
+    close = costs.pop("close")
     return [
         Figure(
-            measure=f"fetches of in-app messages, {name}", value=middle(rates), unit="/s",
-            beside="bridge actions, close", beside_value=close, ratio=middle(rates) / close,
-            at_least=None if name == "news" else 2.0,
+            measure=f"processor time of a fetch of in-app messages, {name}", value=cost, unit="ms",
+            beside="a bridge action, close", beside_value=close, ratio=cost / close,
+            at_most=None if name == "news" else 0.5, notes={"/s": middle([rate for _, rate in seen[name]])},
         )
-        for name, rates in seen.items()
+        for name, cost in costs.items()
     ]  # fmt: skip
+
+
+def _cost(service: Service, work: Callable[[], Load]) -> tuple[float, float]:
+    """Milliseconds that `web` and PostgreSQL take for a call, and calls per second."""
+    before = reading(service)
+    seen = work().all_accepted()
+    spent = before.until(reading(service)).by("web")
+    return sum(spent.values()) / seen.number * 1000, seen.per_second
 
 
 def _beside_pages(service: Service, seeded: dict[str, Any], effort: Effort) -> Figure:
