@@ -14,7 +14,7 @@ from tests.chaos.tenants import LEAVING
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Reported:
+class Reported:
     """An acknowledged event with its place in its call, which `began` when it was sent for the first time."""
 
     name: str
@@ -26,7 +26,7 @@ class _Reported:
     def is_after(self, call: Sending) -> bool:
         return self.began > call.ended
 
-    def follows(self, other: "_Reported") -> bool:
+    def follows(self, other: "Reported") -> bool:
         return self.is_after(other.sending) or (self.sending is other.sending and self.place > other.place)
 
     @property
@@ -38,14 +38,14 @@ class _Reported:
 _EVENTS = "SELECT id, name, customer_id FROM customers_event"
 
 
-def _reported(service: Service) -> dict[str, _Reported]:
-    """By event id."""
+def reported(service: Service) -> dict[str, Reported]:
+    """Acknowledged events, by their ids."""
     known = {event_id: (name, who) for event_id, name, who in service.ask(_EVENTS)}
     began: dict[str, float] = {}
     for sending in service.load.sendings:
         began[sending.call.name] = min(sending.began, began.get(sending.call.name, sending.began))
     return {
-        event_id: _Reported(
+        event_id: Reported(
             name=known[event_id][0], customer=known[event_id][1], sending=sending, began=began[sending.call.name],
             place=place,
         )
@@ -83,7 +83,7 @@ WHERE journey.key = 'campaign' GROUP BY job.id, entry.id
 
 def nobody_walks_on_after_leaving(service: Service) -> Iterator[str]:
     """Who left after their call was answered: no step begins once that was answered, and they do not complete."""
-    calls, left = _calls(service), [event for event in _reported(service).values() if event.name == LEAVING]
+    calls, left = _calls(service), [event for event in reported(service).values() if event.name == LEAVING]
     for job_id, customer, state, ended_at, last_step_at in service.ask(_ENTERED):
         call = calls.get(job_id)
         leaves = [event.answered_at for event in left if event.customer == customer and call and event.is_after(call)]
@@ -109,10 +109,10 @@ _AWAITED = {"first": "signed_up", "second": "looked"}
 
 def nothing_is_missed_while_work_waits(service: Service) -> Iterator[str]:
     """A wait whose time was up: no event came for it, neither since the call nor since the one that ended the other."""
-    calls, reported = _calls(service), _reported(service)
+    calls, known = _calls(service), reported(service)
     for job_id, step_id, customer, before, ended_at in service.ask(_WAITED):
-        call, earlier = calls.get(job_id), reported.get(before)
-        for event in reported.values():
+        call, earlier = calls.get(job_id), known.get(before)
+        for event in known.values():
             if (event.name, event.customer) != (_AWAITED[step_id], customer) or event.answered_at > ended_at:
                 continue
             if event.is_after(call) if step_id == "first" and call else earlier is not None and event.follows(earlier):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from journeys.counts.recounting import HISTORY, HISTORY_AND_COUNTS
 from journeys.operations.invariants import links_to_other_workspaces, twice_inside
 from tests.chaos.early import nobody_walks_on_after_leaving, nothing_is_missed_while_work_waits
+from tests.chaos.goals import goals_are_reached_by_what_came_in_time, held_out_once_and_for_all
 from tests.chaos.load import LOST, REFUSED, Sending
 from tests.chaos.model import Pair, contradiction
 from tests.chaos.pages import deliveries_are_there_once_and_over_for_good
@@ -256,6 +257,8 @@ CHECKS: Sequence[Check] = (
     nobody_walks_on_after_leaving,
     nothing_is_missed_while_work_waits,
     waits_for_a_profile_end_once,
+    held_out_once_and_for_all,
+    goals_are_reached_by_what_came_in_time,
     the_feed_tells_what_happened,
     readers_of_the_feed_miss_nothing,
 )

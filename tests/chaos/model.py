@@ -54,3 +54,5 @@ def _entries(course: Course, pair: Pair) -> tuple[int, int]:
             return some, pair.jobs
         case "if_pro":
             return (pair.jobs, pair.jobs) if pair.pro else (0, 0)
+        case "unless_held_out":
+            return 0, pair.jobs

@@ -10,7 +10,9 @@ SEGMENT = 40  # the first so many customers
 MANY = 1_000_000
 
 # What the reference model has to know of a journey: how often one may enter, and whether the entry ends at once.
-Rule = Literal["number_at_once", "once", "number", "always_at_once", "one_at_a_time", "until_left", "if_pro"]
+Rule = Literal[
+    "number_at_once", "once", "number", "always_at_once", "one_at_a_time", "until_left", "if_pro", "unless_held_out"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +28,8 @@ class Course:
     event: str | None = None
     from_bridge: bool = True
     exit_on: Sequence[Mapping[str, Any]] = ()
+    goals: Sequence[Mapping[str, Any]] = ()
+    hold_out: float | None = None
     is_new: bool = False  # has a step that the latest release does not know
 
     def seed(self, receiver: str) -> dict[str, Any]:
@@ -41,6 +45,8 @@ class Course:
             "entryConditions": self.conditions,
             "exitOn": list(self.exit_on),
             "steps": steps,
+            **({"goals": list(self.goals)} if self.goals else {}),
+            **({"holdOut": {"share": self.hold_out}} if self.hold_out else {}),
         }
 
 
@@ -65,6 +71,7 @@ def webhook(step_id: str, url: str = "receiver/ok") -> dict[str, Any]:
 
 MESSAGE = "offer"  # which a journey delivers
 LEAVING = "unsubscribed"  # ends the campaign
+GOAL_SECONDS = 600  # longer than a run
 COURSES = (
     Course(key="thrice_at_once", rule="number_at_once", entries=3),
     Course(key="always_at_once", rule="always_at_once", reenter=True),
@@ -128,6 +135,18 @@ COURSES = (
         ],
         is_new=True,
     ),
+    Course(
+        key="compares",
+        rule="unless_held_out",
+        reenter=True,
+        steps=[
+            {"id": "halves", "type": "split", "paths": [{"weight": 1, "next": None}, {"weight": 1, "next": "rest"}]},
+            delay("rest", "PT1S"),
+        ],
+        goals=[{"key": "saw", "event": "looked", "within": f"PT{GOAL_SECONDS}S"}],
+        hold_out=0.3,
+        is_new=True,
+    ),
     Course(key="on_sign_up", rule="number_at_once", entries=5, event="signed_up"),
     Course(key="on_reported_sign_up", rule="number_at_once", entries=5, event="signed_up", from_bridge=False),
     Course(key="on_rest", rule="always_at_once", reenter=True, event="rested"),
@@ -135,7 +154,9 @@ COURSES = (
 RELEASED = tuple(course for course in COURSES if not course.is_new)
 TRIGGERED = tuple(course.key for course in COURSES if course.event is None)
 # What some customers do as soon as they are called into a journey.
-FOLLOWED: Mapping[str, Sequence[str]] = {"campaign": [LEAVING], "listens_twice": ["signed_up", "looked"]}
+FOLLOWED: Mapping[str, Sequence[str]] = {
+    "campaign": [LEAVING], "listens_twice": ["signed_up", "looked"], "compares": ["looked"],
+}  # fmt: skip
 BY_KEY = {course.key: course for course in COURSES}
 
 
