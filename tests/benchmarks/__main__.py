@@ -24,6 +24,7 @@ from tests.benchmarks.measures import (
     idle,
     in_app,
     lateness,
+    pruning,
     recipients,
     segment,
     single,
@@ -48,11 +49,12 @@ MEASURES: dict[str, Measure] = {
     "webhooks": webhooks.measure,
     "in_app": in_app.measure,
     "recipients": recipients.measure,
+    "pruning": pruning.measure,
 }
 # These leave the service's tables with millions of rows, and the peer's tables are empty.
-FILLING = ("segment", "growth")
+FILLING = ("segment", "growth", "pruning")
 LATER = ("in_app", "recipients")  # which 1.0.0 has not
-ONCE = "growth"  # it fills the tables with rows of fixed ids
+ONCE = ("growth", "pruning")  # they fill the tables with rows of fixed ids
 
 
 def main() -> int:
@@ -119,8 +121,8 @@ def _arguments() -> argparse.Namespace:
     if unknown := set(arguments.measures) - set(MEASURES):
         parser.error(f"no such measure: {', '.join(sorted(unknown))}")
     if arguments.base is not None:
-        if arguments.peer or ONCE in arguments.measures:
-            parser.error(f"with --base there is neither --peer nor {ONCE}, which can be measured only once.")
+        if arguments.peer or set(ONCE) & set(arguments.measures):
+            parser.error(f"with --base there is neither --peer nor {' or '.join(ONCE)}, measured only once.")
         try:
             arguments.base = commit_of(arguments.base)
         except ValueError as error:
