@@ -20,6 +20,7 @@ from tests.browsers.staff import Staff, superuser_at
 from tests.journeys.walking.stories import enter
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 DAYS: list[dict[str, Any]] = [{"id": f"s{number}", "type": "delay", "for": "P1D"} for number in range(2)]
@@ -76,8 +77,7 @@ def test_steps_are_moved_taken_out_undone_and_told_of(staff: Staff, journey: Jou
     page.wait_for_selector(".studio-step[data-step=day]", state="detached")
     page.get_by_role("button", name="Undo").click()
     page.get_by_role("button", name="Undo").click()
-    page.wait_for_selector("li:nth-child(3) > .studio-step[data-step=day]")
-    assert ids_in(page) == ["pause", "reminder", "day", "last-call"]
+    wait_until(lambda: ids_in(page) == ["pause", "reminder", "day", "last-call"], what="both undone")
     page.locator(".studio-map [data-step=reminder]").press("Enter")
     page.get_by_label("URL", exact=True).fill("nowhere")
     page.keyboard.press("Tab")
