@@ -61,7 +61,7 @@ class Customer(models.Model):
         default=False,
         db_default=False,
         editable=False,
-        help_text="Whether somebody may wait for a change (watching.py).",
+        help_text="Whether somebody may wait for a change.",
     )
 
     class Meta:

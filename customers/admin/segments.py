@@ -22,7 +22,7 @@ from customers.audience.segments import (
     first_belonging,
     segment_warnings,
 )
-from customers.conditions import InvalidCondition
+from customers.conditions import InvalidCondition, Root
 from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.parts.columns import count_up_to, link, may_view
 from engage.admin.parts.filters import ExactFilter, SelectFilter
@@ -32,6 +32,7 @@ from engage.admin.parts.panels import Panel, show_on
 from engage.admin.parts.records import ReadOnlyAdmin, RecordAdmin
 from engage.admin.rights.reach import reachable
 from engage.json.compact import same_json
+from engage.json.described import told
 from engage.models import Workspace
 
 COUNTING_SECONDS = 2.0
@@ -46,6 +47,7 @@ class SegmentForm(ManagedForm):
     conditions = JsonField(
         named="conditions",
         required=False,
+        form=told("Conditions", "condition", roots=[Root.CUSTOMER]),
         example='{"field": "customer.plan", "op": "eq", "value": "pro"}',
         help_text="Who also belongs to it; none: only customers put into it.",
     )

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='customer',
             name='watched',
-            field=models.BooleanField(db_default=False, default=False, editable=False, help_text='Whether somebody may wait for a change (watching.py).'),
+            field=models.BooleanField(db_default=False, default=False, editable=False, help_text='Whether somebody may wait for a change.'),
         ),
     ]

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             name='Alert',
             fields=[
                 ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
-                ('rule', models.CharField(help_text='The alert in docs/alerts.md.', max_length=60)),
+                ('rule', models.CharField(help_text='Which alert it is.', max_length=60)),
                 ('about', models.CharField(blank=True, help_text="What it is about: a journey's id, or a host.", max_length=300)),
                 ('says', models.TextField()),
                 ('began_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),

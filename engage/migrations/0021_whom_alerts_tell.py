@@ -19,6 +19,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='workspace',
             name='alert_emails',
-            field=models.TextField(blank=True, db_default='', default='', help_text='Who is told when something is wrong in it (docs/alerts.md): addresses, separated by commas.', validators=[engage.recipients.validate_addresses], verbose_name='alerts by e-mail'),
+            field=models.TextField(blank=True, db_default='', default='', help_text='Who is told when something is wrong in it: addresses, separated by commas.', validators=[engage.recipients.validate_addresses], verbose_name='alerts by e-mail'),
         ),
     ]

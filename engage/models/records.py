@@ -201,7 +201,7 @@ class Alert(models.Model):
     workspace = models.ForeignKey(  # null: the whole service
         Workspace, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
     )
-    rule = models.CharField(max_length=60, help_text="The alert in docs/alerts.md.")
+    rule = models.CharField(max_length=60, help_text="Which alert it is.")
     about = models.CharField(max_length=300, blank=True, help_text="What it is about: a journey's id, or a host.")
     says = models.TextField()
     began_at = models.DateTimeField(db_default=Now())

@@ -32,7 +32,7 @@ class Workspace(models.Model):
         default="",
         db_default="",
         validators=[validate_addresses],
-        help_text="Who is told when something is wrong in it (docs/alerts.md): addresses, separated by commas.",
+        help_text="Who is told when something is wrong in it: addresses, separated by commas.",
     )
     alert_connection = models.CharField(
         "alerts by connection",

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 db_default="",
                 default="",
-                help_text="What sends there (journeys/webhooks/sources.py), which has a circuit of its own; empty: "
+                help_text="What sends there, which has a circuit of its own; empty: "
                 "not known.",
                 max_length=150,
             ),

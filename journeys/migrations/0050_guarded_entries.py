@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="journey",
             name="guards",
-            field=models.JSONField(blank=True, help_text="When it holds itself (steering/guards.py).", null=True),
+            field=models.JSONField(blank=True, help_text="When it holds itself.", null=True),
         ),
         migrations.AlterField("countdelta", "kind", models.CharField(choices=KINDS, max_length=5)),
         migrations.AlterField("count", "kind", models.CharField(choices=KINDS, max_length=5)),

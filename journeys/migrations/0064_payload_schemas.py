@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             field=models.JSONField(
                 blank=True,
                 null=True,
-                help_text="What its payloads must be (steps/payloads.py); unset: anything.",
+                help_text="What its payloads must be; unset: anything.",
             ),
         ),
     ]

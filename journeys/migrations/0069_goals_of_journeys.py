@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
             model_name="journey",
             name="goals",
             field=models.JSONField(
-                blank=True, null=True, help_text="What it is for, as events (steps/goals.py); unset: none."
+                blank=True, null=True, help_text="What it is for, as events; unset: none."
             ),
         ),
     ]

@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.CharField(max_length=100),
                         default=list,
-                        help_text="As what it was counted (counts/counting.py).",
+                        help_text="As what it was counted.",
                         size=None,
                     ),
                 ),

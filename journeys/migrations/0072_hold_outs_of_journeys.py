@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
             model_name="journey",
             name="hold_out",
             field=models.JSONField(
-                blank=True, null=True, help_text="The share that it holds out (hold_out.py); unset: none."
+                blank=True, null=True, help_text="The share that it holds out; unset: none."
             ),
         ),
         migrations.AlterField(

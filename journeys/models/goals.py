@@ -29,9 +29,7 @@ class GoalWatch(models.Model):
     event_name = models.CharField(max_length=MAX_EVENT_NAME_LENGTH)
     until = models.DateTimeField()
     reached_at = models.DateTimeField(null=True)
-    counted = ArrayField(
-        models.CharField(max_length=100), default=list, help_text="As what it was counted (counts/counting.py)."
-    )
+    counted = ArrayField(models.CharField(max_length=100), default=list, help_text="As what it was counted.")
 
     class Meta:
         default_permissions = ()

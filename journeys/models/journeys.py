@@ -69,16 +69,10 @@ class Journey(models.Model):
     archived_at = models.DateTimeField(
         null=True, editable=False, help_text="An archived journey is hidden, and cannot be switched on."
     )
-    guards = models.JSONField(null=True, blank=True, help_text="When it holds itself (steering/guards.py).")
-    payload_schema = models.JSONField(
-        null=True, blank=True, help_text="What its payloads must be (steps/payloads.py); unset: anything."
-    )
-    goals = models.JSONField(
-        null=True, blank=True, help_text="What it is for, as events (steps/goals.py); unset: none."
-    )
-    hold_out = models.JSONField(
-        null=True, blank=True, help_text="The share that it holds out (hold_out.py); unset: none."
-    )
+    guards = models.JSONField(null=True, blank=True, help_text="When it holds itself.")
+    payload_schema = models.JSONField(null=True, blank=True, help_text="What its payloads must be; unset: anything.")
+    goals = models.JSONField(null=True, blank=True, help_text="What it is for, as events; unset: none.")
+    hold_out = models.JSONField(null=True, blank=True, help_text="The share that it holds out; unset: none.")
     managed_by = models.CharField(  # noqa: DJ001 (absent is not "")
         max_length=200,
         null=True,

@@ -51,7 +51,7 @@ class WebhookDelivery(models.Model):
         max_length=LONGEST_SOURCE,
         default="",
         db_default="",
-        help_text="What sends there (journeys/webhooks/sources.py), which has a circuit of its own; empty: not known.",
+        help_text="What sends there, which has a circuit of its own; empty: not known.",
     )
     method = models.CharField(max_length=10)
     url = models.TextField()

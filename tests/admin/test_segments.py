@@ -200,3 +200,14 @@ def test_who_deleted_a_segment_comes_back_to_the_list(acme: Workspace) -> None:
     answer = client.post(page_url(segment).replace("/change/", "/delete/"), {"post": "yes"}, follow=True)
     assert answer.redirect_chain == [("/admin/customers/segment/", 302)]
     assert "The segment “VIP” was deleted successfully." in answer.content.decode()
+
+
+def test_who_may_only_look_has_the_form_in_which_nothing_can_be_changed(acme: Workspace) -> None:
+    segment = SegmentFactory.create(workspace=acme, conditions=PRO)
+    page = staff_with("view_segment").get(page_url(segment)).content.decode()
+    ((form, text),) = re.findall(
+        r'<textarea id="id_conditions"[^>]* readonly[^>]* data-form="(.*?)">(.*?)<', page, re.DOTALL
+    )
+    assert json.loads(unescape(form))["roots"] == ["customer"]
+    assert json.loads(unescape(text)) == PRO
+    assert ' name="conditions"' not in page

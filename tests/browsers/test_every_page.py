@@ -157,7 +157,7 @@ def new_key(staff: Staff, found: dict[str, str]) -> Steps:
 
 
 def refused(staff: Staff, found: dict[str, str]) -> Steps:
-    page = staff.goes_to(found["journeys journey change"])
+    page = staff.goes_to(f"{found['journeys journey change']}#settings")
     page.locator("#id_steps").fill('[{"id": "a", "type": "dance"}]')
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_selector(".engage-refused")

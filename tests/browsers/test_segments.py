@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
@@ -75,6 +76,22 @@ def test_rows_and_json_are_two_views_of_one_text(staff: Staff, acme: Workspace) 
     saved(page)
     assert Segment.objects.get().conditions == {"all": [PRO, {**PRO, "op": "ne"}]}
     assert staff.complaints == []
+
+
+def test_who_may_only_look_sees_the_same_rows_and_changes_nothing(staff: Staff, acme: Workspace) -> None:
+    segment = SegmentFactory.create(workspace=acme, conditions={"all": [PRO, {"not": PRO}]})
+    onlooker = User.objects.create_user("onlooker", is_staff=True)
+    onlooker.user_permissions.set(Permission.objects.filter(codename__in=["view_segment", "view_customer"]))
+    staff.logs_in(onlooker)
+    page = staff.opens(segment)
+    expect(page.get_by_label("Value of condition 1 of Conditions", exact=True)).to_have_value("pro")
+    assert page.locator(".studio-form :is(input, select, textarea):visible:not(:disabled)").count() == 0
+    assert page.locator(".studio-form button:visible").count() == 0
+    staff.finds_nothing_serious("#content-main")
+    page.locator(".studio-views").get_by_text("JSON", exact=True).click()
+    area = page.locator("#id_conditions")
+    assert json.loads(area.input_value()) == segment.conditions
+    expect(area).to_have_attribute("readonly", "")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.design.drafts import Content, keep_draft
 from journeys.design.starters import STARTERS
-from journeys.models import Journey, JourneyDraft
-from tests.browsers.hands import opened
+from journeys.models import Journey, JourneyDraft, JourneyRevision
+from tests.browsers.hands import Mouse, opened, published
 from tests.browsers.staff import Staff, superuser_at
 from tests.journeys.walking.stories import enter
 from tests.support.clients import ServerClient
@@ -97,6 +97,46 @@ def test_steps_are_moved_taken_out_undone_and_told_of(staff: Staff, journey: Jou
         {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}, "next": "last-call"}
     ]
     staff.finds_nothing_serious("#content-main")
+
+
+def drags(page: Page, step: str, onto: str) -> None:
+    """By the mouse, in the drawing, and does not let go yet."""
+    page.locator(f".studio-map [data-step={step}]").hover()
+    page.mouse.down()
+    box = page.locator(f'.studio-map-plus[data-way="{onto}"] circle').bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=5)
+    expect(page.locator(".studio-map .onto")).to_have_attribute("data-way", onto)
+
+
+def test_a_step_is_dragged_onto_a_way_of_the_drawing(staff: Staff, acme: Workspace) -> None:
+    listen = {"id": "listen", "type": "wait_for_event", "event": "bought", "timeout": "P3D", "onEvent": "last"}
+    steps = [listen, {**DAYS[0], "id": "day"}, {**DAYS[1], "id": "last"}]
+    journey = JourneyFactory.create(workspace=acme, steps=steps)
+    page = opened(staff, journey)
+    drawing = page.locator(".studio-map")
+    drags(page, "day", onto="listen onEvent")
+    expect(drawing.locator(".open")).to_have_count(3)  # all but those that it is on
+    looked_at(staff, "studio, dragged")
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    expect(drawing.locator(":is(.dragged, .onto, .open)")).to_have_count(0)
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    drags(page, "day", onto="listen onEvent")
+    page.mouse.up()
+    expect(page.locator(".studio-step[data-step=day]")).to_have_attribute("aria-current", "true")
+    kept(page)
+    stored = JourneyDraft.objects.get().steps
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".studio-status")).to_have_text("As published.")
+    assert not JourneyDraft.objects.exists()
+    page.get_by_role("button", name="Redo").click()
+    page.wait_for_function("!document.querySelector('.studio-status').textContent.startsWith('As published')")
+    kept(page)
+    published(Mouse(page))
+    assert JourneyRevision.objects.get(journey=journey, number=2).steps == stored
+    assert stored == [{**listen, "onEvent": "day", "onTimeout": "last"}, *steps[1:]]
+    assert staff.complaints == []
 
 
 def test_two_authors_are_told_of_each_other(staff: Staff, journey: Journey) -> None:

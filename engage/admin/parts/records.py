@@ -27,9 +27,10 @@ from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 
 from engage.admin.parts.acts import ActingAdmin
-from engage.admin.parts.columns import Colours, Id, column_of, count_up_to, linked_fields, may_view
+from engage.admin.parts.columns import Colours, Id, JsonForm, column_of, count_up_to, linked_fields, may_view
 from engage.admin.parts.edits import CheckedEdits
 from engage.admin.parts.filters import AutocompleteSelectFilter
+from engage.admin.parts.json_field import JsonField
 from engage.admin.parts.panels import tables_for
 from engage.admin.parts.timeline import timeline_of
 from engage.admin.rights.reach import reachable
@@ -226,7 +227,13 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
         return not field.is_relation or may_view(field.related_model, request=request)
 
     def shown_as(self, name: str, request: HttpRequest) -> Any:
-        """The column or the read-only field for this name; None if this member of staff may not see it."""
+        """The column or the read-only field for this name; None if this member of staff may not see it.
+
+        What authors have a form for is shown as that form.
+        """
+        field = self.form.base_fields.get(name)
+        if isinstance(field, JsonField) and field.offered:
+            return JsonForm(name, field.offered)
         return column_of(self.model, name, request=request, colours=self.colours)
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from engage.admin.parts.columns import JsonForm, badge
+from engage.admin.parts.columns import badge
 from engage.admin.parts.edits import TakenMeanwhile
 from engage.admin.parts.filters import BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
 from engage.admin.parts.json_field import JsonField
@@ -113,9 +113,7 @@ class JourneyAdmin(SendPages):
             return None
         field = JourneyForm.base_fields.get(name)
         form = field.offered if isinstance(field, JsonField) else ""
-        if content := _content(name, request, form=form):
-            return content
-        return JsonForm(name, form) if form else super().shown_as(name, request)
+        return _content(name, request, form=form) or super().shown_as(name, request)
 
     def _has_input(self, name: str, obj: Any, request: HttpRequest) -> bool:
         return asks(name, obj) and super()._has_input(name, obj, request)

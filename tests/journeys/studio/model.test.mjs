@@ -73,6 +73,17 @@ test("steps are moved, duplicated and renamed", () => {
   assert.deepEqual(renamed.steps[1], { id: "b", type: "track_event", eventName: "c", eventProperties: { x: "{{ steps.last.n }} steps.cc.n" } });
 });
 
+test("a step is moved onto a way on which it is not yet, and only if it leads on", () => {
+  const start = of(listen("l", { onEvent: "c", onTimeout: null }), wait("b"), wait("c"), { id: "x", type: "exit" });
+  const every = [{ from: ENTRY, path: null }, ...[...model.slotsOf(start)].flatMap(([from, own]) => own.map(({ path }) => ({ from, path })))];
+  const placesOf = (id) => every.filter(model.placesFor(start, id)).map(({ from, path }) => `${from} ${path ?? ""}`.trim());
+  assert.deepEqual(placesOf("c"), ["@entry", "l onTimeout"]);
+  assert.deepEqual(placesOf("l"), ["b next", "c next"]);
+  assert.deepEqual(placesOf("x"), []);
+  const moved = model.move(start, "c", { from: "l", path: ["onTimeout"] });
+  assert.deepEqual(ways(moved), { l: ["x", "c"], c: [null], b: ["x"], x: [] });
+});
+
 test("a value is set, and taken away, without touching another", () => {
   const value = { a: [{ b: 1 }, { b: 2 }], c: 3 };
   assert.deepEqual(put(value, ["a", 1, "b"], 5), { a: [{ b: 1 }, { b: 5 }], c: 3 });

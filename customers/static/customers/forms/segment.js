@@ -1,4 +1,4 @@
-// The page of a segment: its conditions as rows, and how many would belong to it.
+// The page of a segment: its conditions as rows, and how many would belong to it. Who may only look has the rows, disabled.
 import { beside } from "./beside.js";
 import { conditionEditor } from "./conditions.js";
 import { counting } from "./counting.js";
@@ -9,12 +9,12 @@ const area = document.getElementById("id_conditions");
 const studio = { suggestions: given.suggestions, steps: [], asJson: new Set() };
 
 if (area) {
-  const about = { roots: ["customer"] };
-  const shown = beside(area, "Conditions", (value, set) => [
-    conditionEditor({ value, set, about, studio, label: "Conditions", place: "conditions", optional: true, disabled: false }),
+  const about = JSON.parse(area.dataset.form);
+  const shown = beside(area, about.label, (value, set) => [
+    conditionEditor({ value, set, about, studio, label: about.label, place: "conditions", optional: true, disabled: area.readOnly }),
     said("conditions"),
   ]);
-  if (given.url) {
+  if (given.url && !area.readOnly) {
     const told = el("p", { class: "studio-count", role: "status" });
     shown.host.after(told);
     counting(area, given.url, (answer) => {

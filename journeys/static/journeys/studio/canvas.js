@@ -1,5 +1,6 @@
 // The drawing of what is edited, with a + on every way.
 import { draw } from "../map/drawing.js";
+import { dragged } from "./dragging.js";
 import { ENTRY } from "./model.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -17,6 +18,7 @@ export function drawInto(host, studio, acts) {
     const id = box.dataset.step;
     if (id.startsWith("@")) continue;
     acting(box, `Step ${id}`, () => acts.choose(id, true));
+    if (!studio.disabled) dragged(box, host, { places: () => studio.model.placesFor(studio, id), drop: (way) => acts.movedTo(id, way) });
   }
   if (studio.disabled) return;
   svg.append(...edges.filter(({ room }) => room).map((edge) => plusOn(edge, acts)));
@@ -70,6 +72,7 @@ function plusOn(edge, acts) {
   group.append(circle, text);
   const { from, path } = edge.way;
   group.dataset.way = `${from} ${path ?? ""}`.trim();
+  group.way = edge.way;
   acting(group, `Add a step between ${from} and ${edge.target}`, () => acts.add(edge.way));
   group.addEventListener("dragover", (event) => event.preventDefault());
   group.addEventListener("drop", (event) => acts.movedTo(event.dataTransfer.getData("text/x-step"), edge.way));

@@ -126,6 +126,14 @@ export function modelOf(kinds) {
     return insert(remove(definition, id), slot, step, kept);
   }
 
+  /** Tells of a way {from, path} whether the step may be moved onto it, and would stand elsewhere then. */
+  function placesFor(definition, id) {
+    const named = ({ from, path }) => `${from} ${path}`;
+    const own = new Set(waysTo(definition, id).map(named));
+    const leadsOn = slotsOf(definition).get(id).length > 0;
+    return (way) => leadsOn && way.from !== id && !own.has(named(way));
+  }
+
   /** The ways that lead to the step, the entry's among them. */
   function waysTo(definition, id) {
     const ways = [...slotsOf(definition)].flatMap(([from, slots]) => slots.filter(({ target }) => target === id).map(({ path }) => ({ from, path })));
@@ -176,7 +184,7 @@ export function modelOf(kinds) {
     return { ...definition, steps, ...(definition.exitOn ? { exitOn: changed(definition.exitOn, false) } : {}) };
   }
 
-  return { byType, slotsOf, mainOf, insert, remove, move, moveUp, moveDown, waysTo, duplicate, add, rename };
+  return { byType, slotsOf, mainOf, insert, remove, move, placesFor, moveUp, moveDown, waysTo, duplicate, add, rename };
 }
 
 const mapped = (value, change) => Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, change(inner, name)]));

@@ -85,7 +85,11 @@ const acts = {
     change(made.definition);
     acts.choose(made.id);
   },
-  movedTo(id, slot) { if (studio.steps.some((step) => step.id === id)) change(model.move(history.now, id, slot)); },
+  movedTo(id, slot) {
+    if (!studio.steps.some((step) => step.id === id) || !model.placesFor(history.now, id)(slot)) return;
+    change(model.move(history.now, id, slot));
+    acts.choose(id);
+  },
   dropped(id, onto) {
     const main = model.mainOf(model.slotsOf(history.now).get(onto));
     if (main && id !== onto) acts.movedTo(id, { from: onto, path: main.path });
@@ -201,7 +205,7 @@ function drawSoon() {
     const begun = performance.now();
     drawInto(host, studio, acts);
     performance.measure("studio-drawing", { start: begun });
-  } else drawing = setTimeout(() => drawInto(host, studio, acts), 300);
+  } else drawing = setTimeout(() => whenReleased(() => drawInto(host, studio, acts)), 300);
 }
 
 function jsonView() {
