@@ -49,7 +49,7 @@ def table_on(client: Client, of: Trigger) -> dict[str, tuple[str, str]]:
 
 def test_everybody_whom_the_call_left_out_is_told(staff: Client, server: ServerClient, called: Trigger) -> None:
     assert table_on(staff, called) == {
-        "API key": ("", str(server.key)),
+        "API key": ("-", str(server.key)),
         "external ids named": ("3", ""),
         "segments named": ("1", "VIP"),
         "left out as unknown": ("1", "&lt;b&gt;nobody&lt;/b&gt;"),
@@ -89,6 +89,6 @@ def test_of_a_call_for_one_the_key_alone_is_told(
     staff: Client, server: ServerClient, journey: Journey, ada: Customer
 ) -> None:
     of = Trigger.objects.get(id=data(trigger(server, journey, {"external_id": "ada"}))["triggerId"])
-    assert table_on(staff, of) == {"API key": ("", str(server.key))}
+    assert table_on(staff, of) == {"API key": ("-", str(server.key))}
     Trigger.objects.update(called_by="")  # as of an event
     assert table_on(staff, of) == {}

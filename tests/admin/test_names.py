@@ -1,13 +1,14 @@
 """Names come first: customers are called by theirs, and found by parts of names and e-mail addresses."""
 
+import re
 from typing import Any
 
 from django.db import connection
 from django.test import Client
 
-from customers.models import Customer
+from customers.models import Customer, SegmentMembership
 from engage.admin.parts.columns import page_url
-from engage.models import Workspace
+from engage.models import Membership, Workspace
 from journeys.models import Enrollment, EnrollmentJob
 from tests.admin.records import cells, list_of
 from tests.admin.staff import member, staff_with
@@ -135,3 +136,16 @@ def test_parts_are_looked_up_in_an_index(acme: Workspace) -> None:
         plan = " ".join(row[0] for row in cursor.fetchall())
     expected = ["customer_by_part"] if finds_parts() else ["customer_by_name", "customer_by_address"]
     assert [name in plan for name in expected] == [True] * len(expected), plan
+
+
+def test_every_page_of_a_record_calls_it_by_the_names_of_what_it_refers_to(staff: Client, acme: Workspace) -> None:
+    populate(acme, rows=1)
+    member("grace", acme="viewer")
+    for record, name in (
+        (Membership.objects.get(user__username="grace"), "grace in Acme"),
+        (SegmentMembership.objects.get(), "Ada in VIP"),
+    ):
+        Customer.objects.update(name="Ada")
+        for page in ("change", "history", "delete"):
+            answer = staff.get(page_url(record).replace("/change/", f"/{page}/"))
+            assert answer.status_code == 403 or re.search(rf">\s*{name}\s*<", answer.content.decode()), page

@@ -47,8 +47,9 @@ _ROWS = """(rows) => rows.map((row) => {
   const { height, bottom, right } = row.getBoundingClientRect();
   const cells = [...row.children].map((one) => one.getBoundingClientRect());
   const isCut = cells.some((cell) => cell.top < bottom - 2 && cell.bottom > bottom);
+  const hasNothing = [...row.children].slice(1).some((one) => one.innerText.trim() === "-" && one.clientWidth);
   const hasState = !state || (state.top === first.top && state.right <= right);
-  return height <= 70 && first.width > 60 && !isCut && hasState ? "" : row.innerText;
+  return height <= 70 && first.width > 60 && !isCut && hasState && !hasNothing ? "" : row.innerText;
 }).filter(Boolean)"""
 
 

@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Playwright
+from playwright.sync_api import Page, Playwright, expect
 from pytest_django.live_server_helper import LiveServer
 
 from engage.admin.parts.columns import page_url
@@ -124,6 +125,7 @@ def test_the_way_of_an_enrollment_and_of_a_trial_are_lit(staff: Staff, server: S
     page.wait_for_selector("#way svg")
     assert page.locator("#way g.here").get_attribute("data-step") == "day"
     assert page.locator('#way [data-way="@entry day"]').get_attribute("class") == "engage-map-way lit"
+    expect(page.locator("#timeline")).to_contain_text(re.compile(r"Waits until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"))
     staff.finds_nothing_serious("#way")
 
     journey: Journey = enrollment.journey

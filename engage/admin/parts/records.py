@@ -98,6 +98,13 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
         filters: Any = [*([_BY_WORKSPACE] if self.filters_by_workspace else []), *super().get_list_filter(request)]
         return [one for one in filters if not isinstance(one, tuple) or self._may_view_field(one[0], request)]
 
+    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """The record, which its pages call as lists do."""
+        record = super().get_object(request, *args, **kwargs)
+        if record is not None and self.titled_by:
+            vars(record)["called"] = self.title_of(record, request)
+        return record
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         own = reachable(super().get_queryset(request), request=request)
         return own.prefetch_related(*linked_fields(self.get_list_display(request)))
@@ -244,8 +251,7 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
         record = context["original"]
         context["refused_fields"] = [field for field in context["adminform"].form if field.errors]
         if record is not None:
-            if self.titled_by:
-                context["subtitle"] = vars(record)["called"] = self.title_of(record, request)
+            context |= {"subtitle": record.called} if self.titled_by else {}
             context["panels"] = tables_for(record, request=request)
             context["history_told"] = timeline_of(record, request=request)
             context |= self.beside(record, request)

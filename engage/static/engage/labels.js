@@ -14,6 +14,9 @@ function choices() {
 for (const cell of document.querySelectorAll('#result_list td[data-label="Select record"]:not(:has(input))')) {
   cell.dataset.label = cell.closest("table").querySelector("thead th").textContent.trim();
 }
+for (const cell of document.querySelectorAll("#result_list td:not(:first-child, .action-checkbox + *)")) {
+  if (cell.textContent.trim() === "-") cell.classList.add("engage-none");
+}
 new MutationObserver((changes) => {
   if (changes.some(({ target, addedNodes }) => addedNodes.length && (target.querySelector(":scope > .select2") || target.closest(".select2")))) choices();
 }).observe(document.body, { childList: true, subtree: true });

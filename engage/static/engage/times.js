@@ -27,8 +27,8 @@ function say(root = document) {
   }
 }
 
-// In names, choices and running text a time stands in UTC as well.
-const IN_UTC = /(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?) UTC/g;
+// In names, choices and running text a time stands in UTC as well; in quotes it is a value.
+const IN_UTC = /(?<!")(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?)(?: UTC|(?:\.\d+)?Z)/g;
 const AS_IT_IS = "pre, code, textarea, script, style, time";
 const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 
@@ -43,7 +43,8 @@ function sayInTexts(root) {
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const text = texts.currentNode;
-    if (text.data.includes(" UTC") && !text.parentElement.closest(AS_IT_IS)) text.data = text.data.replace(IN_UTC, inZone);
+    const here = text.data.replace(IN_UTC, inZone);
+    if (here !== text.data && !text.parentElement.closest(AS_IT_IS)) text.data = here;
   }
 }
 

@@ -39,9 +39,9 @@ def table_of_call(trigger: Trigger, *, request: HttpRequest) -> dict[str, Any] |
 def _sender(trigger: Trigger, key: ApiKey | None, *, request: HttpRequest) -> list[list[Any]]:
     """The key that sent it, or who did by hand."""
     if key is not None:
-        return [["API key", "", link(key)]] if may_view(ApiKey, request=request) else []
+        return [["API key", "-", link(key)]] if may_view(ApiKey, request=request) else []
     entry = AuditEntry.objects.filter(object_id=trigger.pk, object_kind="trigger").first()
-    return [["sent by", "", entry.actor_name]] if entry else []
+    return [["sent by", "-", entry.actor_name]] if entry else []
 
 
 def _left_out(call: CallForMany) -> list[list[Any]]:
