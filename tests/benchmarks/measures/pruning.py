@@ -11,6 +11,7 @@ from tests.benchmarks.arrivals import arrivals, call_at, percentile
 from tests.benchmarks.figures import Figure, middle
 from tests.benchmarks.measures.single import BODY, trigger
 from tests.benchmarks.service import CUSTOMERS, Effort, Service
+from tests.support.waiting import wait_until
 
 _PAST = 1_000_000  # enrollments of long ago, with a job and two steps each
 _SHARE = 0.5
@@ -92,10 +93,12 @@ def _body(first: int, number: int) -> str:
 
 @contextmanager
 def _pruned(service: Service) -> Iterator[None]:
-    """Raises AssertionError where it was over before the block was."""
+    """From its first rows on. Raises AssertionError where it was over before the block was."""
+    before = service.one(_LEFT)
     command = [str(service.tree.python), "manage.py", "prune"]
     pruning = subprocess.Popen(command, cwd=service.tree.root, env=service.environment, stdout=subprocess.DEVNULL)
     try:
+        wait_until(lambda: service.one(_LEFT) < before, what="the first rows to go")
         yield
         assert pruning.poll() is None, "Nothing was left to prune."
     finally:
