@@ -5,7 +5,8 @@
 // `mark` is "here", "ended", "taken", "unvisited" or absent; `count` is null where nothing is counted. Several edges
 // between the same two have different slots; an edge with room has so much place for a button below its words.
 // `leaving`, {count, told: [text]}, is for a step from which some end early: a dotted line to its right.
-import { Graph, layout } from "./dagre/dagre.esm.js";
+import { Graph } from "./dagre/dagre.esm.js";
+import { placed } from "./layout.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const BOX = { width: 236, line: 17, padding: 12, letters: 33, lines: 3 };
@@ -21,7 +22,7 @@ let drawings = 0;
 /** Draws into the element, which keeps its zoom if it has been drawn into before; the SVG, and where the edges are. */
 export function draw(host, drawing) {
   const viewport = host.viewport ?? equip(host);
-  const { nodes, edges, width, height } = arranged(drawing);
+  const { nodes, edges, width, height } = arranged(drawing, host);
   const prefix = `map${++drawings}`;
   const svg = made("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": host.dataset.title ?? "" });
   svg.append(arrowheads(prefix));
@@ -36,15 +37,16 @@ export function draw(host, drawing) {
   return { svg, edges };
 }
 
-function arranged(drawing) {
-  const { nodes, edges } = drawing.nodes.length > MANY ? withEndsOfTheirOwn(drawing) : drawing;
-  const graph = new Graph({ multigraph: true });
+function arranged(drawing, host) {
+  const isMany = drawing.nodes.length > MANY;
+  const { nodes, edges } = isMany ? withEndsOfTheirOwn(drawing) : drawing;
+  const sizes = new Graph({ multigraph: true });
   const side = Math.max(0, ...nodes.map(lengthOfLeaving)); // to the right of each step
-  graph.setGraph({ rankdir: "TB", nodesep: 36 + side, ranksep: 44, edgesep: 18, marginx: 16, marginy: 16 });
+  sizes.setGraph({ rankdir: "TB", nodesep: 36 + side, ranksep: 44, edgesep: 18, marginx: 16, marginy: 16 });
   const boxes = nodes.map((node) => ({ ...node, lines: wrapped(node.label, BOX.letters, BOX.lines) }));
   for (const box of boxes) {
     const rows = (box.title ? 1 : 0) + box.lines.length + (box.notes?.length ? 1 : 0);
-    graph.setNode(box.key ?? box.id, { width: BOX.width, height: rows * BOX.line + 2 * BOX.padding });
+    sizes.setNode(box.key ?? box.id, { width: BOX.width, height: rows * BOX.line + 2 * BOX.padding });
   }
   const most = Math.max(1, ...edges.map((edge) => edge.count ?? 0), ...nodes.map(({ leaving }) => leaving?.count ?? 0));
   const breadthOf = (count) => THINNEST + (count ? (WIDEST - THINNEST) * (count / most) : 0);
@@ -54,11 +56,11 @@ function arranged(drawing) {
     lines.push(...(edge.told ?? []).flatMap((text) => wrapped(text, WAY.letters, WAY.lines)));
     const room = edge.room ?? 0;
     const size = { width: Math.max(room, ...lines.map((line) => line.length * WAY.letter)), height: lines.length * WAY.line + room };
-    graph.setEdge(edge.source, edge.to ?? edge.target, { ...size, labelpos: "c" }, edge.slot);
+    sizes.setEdge(edge.source, edge.to ?? edge.target, { ...size, labelpos: "c" }, edge.slot);
     return { ...edge, lines, breadth: breadthOf(edge.count), size };
   });
-  layout(graph);
-  mirror(graph);
+  host.placed = placed(sizes, { before: host.placed, isMany });
+  const { graph } = host.placed;
   return {
     width: graph.graph().width + side, height: graph.graph().height,
     nodes: boxes.map((box) => ({ ...box, side, breadth: breadthOf(box.leaving?.count), at: graph.node(box.key ?? box.id) })),
@@ -77,15 +79,6 @@ function withEndsOfTheirOwn({ nodes, edges }) {
     nodes: [...nodes.filter(({ id }) => !ends.has(id)), ...near],
     edges: edges.map((edge) => (ends.has(edge.target) ? { ...edge, to: `${edge.target} ${edge.source}` } : edge)),
   };
-}
-
-/** The layout begins on the right: what stands first in the definition goes to the left. */
-function mirror(graph) {
-  const { width } = graph.graph();
-  const things = [...graph.nodes().map((id) => graph.node(id)), ...graph.edges().map((edge) => graph.edge(edge))];
-  for (const thing of things.flatMap((one) => [one, ...(one.points ?? [])])) {
-    if (thing.x !== undefined) thing.x = width - thing.x;
-  }
 }
 
 /** The text in lines of at most so many letters; the last one ends in an ellipsis if there is more. */

@@ -201,11 +201,14 @@ function formOf() {
 let drawing;
 function drawSoon() {
   clearTimeout(drawing);
-  if (studio.steps.length <= MANY || !host.viewport) {
-    const begun = performance.now();
-    drawInto(host, studio, acts);
-    performance.measure("studio-drawing", { start: begun });
-  } else drawing = setTimeout(() => whenReleased(() => drawInto(host, studio, acts)), 300);
+  if (studio.steps.length <= MANY || !host.viewport) drawNow();
+  else drawing = setTimeout(() => whenReleased(drawNow), 300);
+}
+
+function drawNow() {
+  const begun = performance.now();
+  drawInto(host, studio, acts);
+  performance.measure("studio-drawing", { start: begun });
 }
 
 function jsonView() {
