@@ -24,7 +24,6 @@ from celery.signals import (
 from django.conf import settings
 from django.db import close_old_connections
 
-from config.monitoring.doctor import say_what_is_amiss
 from config.monitoring.presence import announce
 from config.process.loaded_code import freeze_loaded_objects
 from config.process.lookout import Lookout, NoteListening
@@ -67,8 +66,7 @@ def _warn_of_no_other_default(**_: Any) -> None:
 
 
 @celeryd_after_setup.connect
-def _log_failed_checks(**_: Any) -> None:
-    say_what_is_amiss()
+def _warn_of_waiting_webhooks(**_: Any) -> None:
     if not settings.SENDING:
         log.warning("sending_is_off", waits="every webhook", until="SENDING is on and the processes are started anew")
 

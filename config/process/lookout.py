@@ -21,6 +21,7 @@ from django.conf import settings
 from django.db import close_old_connections, connections
 from redis import Redis
 
+from config.monitoring.doctor import say_what_is_amiss
 from config.monitoring.presence import announce, kinds_of
 from engage.database.outages import is_outage
 from engage.redis.availability import redis_availability, redis_client, takes_writes
@@ -59,7 +60,11 @@ class NoteListening(bootsteps.StartStopStep):
 
 
 class Lookout(bootsteps.StartStopStep):
-    """A step of the worker itself. It begins after the children were made, to whom a thread would mean nothing."""
+    """A step of the worker itself. It begins after the children were made.
+
+    A thread would mean nothing to them, and may hold a lock when they are made, such as one of OpenSSL while it
+    connects to PostgreSQL: then they would wait for it for ever.
+    """
 
     requires = ("celery.worker.components:Pool",)
 
@@ -69,6 +74,7 @@ class Lookout(bootsteps.StartStopStep):
         self._thread: Thread | None = None
 
     def start(self, parent: Any) -> None:
+        say_what_is_amiss()
         announce(kinds_of(parent.app.amqp.queues.consume_from))
         looks = list(_looks(parent.app.tasks, parent.app.amqp.queues.consume_from))
         self._thread = Thread(target=self._look_out, args=[looks], name="lookout", daemon=True)

@@ -15,6 +15,7 @@ from config.celery import app
 from config.server_urls import broker_url
 from tests.chaos.servers import own_redis
 from tests.config.environments import PRODUCTION
+from tests.support.processes import environment
 
 URLS = [
     "redis://:sesame@redis.example/0",
@@ -48,6 +49,39 @@ def test_the_report_hides_the_password_of_any_url(url: str, monkeypatch: pytest.
     monkeypatch.setattr(Celery, "bugreport", lambda _: repr({"broker_url": broker_url(url), "REDIS_URL": url}))
     assert "sesame" not in app.bugreport()
     assert app.bugreport().count("********@") == 2
+
+
+_TELL_THREADS = """
+import os, sys, threading
+from celery.signals import worker_before_create_process
+from config.celery import app
+
+begun, begin = [], threading.Thread.start
+
+def note(thread):
+    begun.append(thread.name)
+    begin(thread)
+
+def tell(**_):
+    print(begun)
+    sys.stdout.flush()
+    os._exit(0)
+
+threading.Thread.start = note
+worker_before_create_process.connect(tell)
+app.worker_main(["worker", "--queues", "single", "--concurrency", "1"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_no_thread_begins_before_the_children_of_a_worker() -> None:
+    """One that connects with TLS may hold a lock of OpenSSL, and a child that got it so waits for it for ever."""
+    told = subprocess.run(
+        [sys.executable, "-c", _TELL_THREADS], cwd=ROOT, env=environment(), capture_output=True, text=True, check=True,
+        timeout=60,
+    )  # fmt: skip
+    assert told.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Other systems have other limits")
