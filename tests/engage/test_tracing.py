@@ -139,6 +139,21 @@ def test_a_call_that_is_not_sampled_leaves_what_its_caller_sent(
     assert not told.spans()
 
 
+@pytest.mark.parametrize("sampler", ["traceidratio", "parentbased_traceidratio"])
+def test_a_share_of_the_traces_that_begin_here_is_sampled(
+    sampler: str, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", sampler)
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.25")
+    for _ in range(2000):
+        with tracing.span("work", parent=None, begins=True):
+            pass
+    traces = {span.trace for span in told.spans()}
+    assert 380 < len(traces) < 620
+    # The others that sample by the same share take them as well.
+    assert all(int(trace[16:], 16) < 2**62 for trace in traces)
+
+
 def test_a_call_for_many_does_not_fill_its_trace(
     server: ServerClient, acme: Workspace, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
