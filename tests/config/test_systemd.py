@@ -53,6 +53,21 @@ def test_they_may_do_little_and_alike() -> None:
     assert told.returncode == 0, told.stdout + told.stderr
 
 
+def test_systemd_has_nothing_to_say_against_them() -> None:
+    """But that their programs are not installed here."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    asked = ["systemd-analyze", "verify", "--man=no", *map(str, sorted(UNITS.iterdir()))]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert not [
+        line
+        for line in (told.stdout + told.stderr).splitlines()
+        if "engage" in line and "is not executable" not in line
+    ]
+    when = re.findall(r"^OnCalendar=(.*)$", (UNITS / "engage-prune.timer").read_text(), re.MULTILINE)
+    subprocess.run(["systemd-analyze", "calendar", *when], capture_output=True, check=True)
+
+
 def test_pruning_has_a_timer_and_takes_the_settings_of_all() -> None:
     lines = (UNITS / "engage-prune.service").read_text().splitlines()
     assert {"Type=oneshot", "EnvironmentFile=/etc/engage.env", "User=engage"} <= set(lines)
