@@ -48,7 +48,7 @@ def test_over_the_cap_nobody_is_created_and_nothing_recorded(sdk: SdkClient, pat
 
 @pytest.mark.parametrize("begun", [0, 17, 59])
 def test_who_waits_as_long_as_told_may_create_and_nobody_before(sdk: SdkClient, settings: Settings, begun: int) -> None:
-    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "2/m"
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "2/d"
     with time_machine.travel(datetime(2030, 1, 1, 12, 0, begun, tzinfo=UTC), tick=False) as clock:
         *_, last = [new_person(sdk, number) for number in range(3)]
         seconds = int(last["Retry-After"])

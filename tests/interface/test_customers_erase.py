@@ -311,7 +311,7 @@ def test_nothing_is_made_anew_of_whom_a_page_still_knows_by_any_identifier(
 
 @pytest.mark.usefixtures("gone")
 def test_an_address_of_theirs_is_limited_as_an_unknown_one(sdk: SdkClient, settings: Settings) -> None:
-    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "1/m"
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "1/d"
     assert [_says(sdk, "capture", ["email"]).status_code for _ in range(2)] == [200, 429]
 
 

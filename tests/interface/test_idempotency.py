@@ -126,7 +126,7 @@ def test_a_body_is_the_same_in_any_spacing_and_order(server: ServerClient, journ
 
 
 def test_a_replay_counts_against_the_limit(acme: Workspace, journey: Journey) -> None:
-    server = ServerClient(ApiKeyFactory.create(workspace=acme, rate_limit="2/m"))
+    server = ServerClient(ApiKeyFactory.create(workspace=acme, rate_limit="2/d"))
     left = [trigger(server, journey, ADA, headers=KEY)["X-RateLimit-Remaining"] for _ in range(2)]
     assert left == ["1", "0"]
     refused(trigger(server, journey, ADA, headers=KEY), status=429, error="Rate limit exceeded")

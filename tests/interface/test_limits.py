@@ -183,7 +183,7 @@ def test_a_failure_before_the_count_tells_no_limit(endpoint: Endpoint) -> None:
 
 
 def test_the_key_and_the_limit_come_before_what_the_caller_accepts(acme: Workspace, journey: Journey) -> None:
-    server = limited(acme, "1/m")
+    server = limited(acme, "1/d")
     html = {"Accept": "text/html"}
     nobody = trigger(server, journey, {"external_id": "ada"}, headers={**html, "Authorization": "Bearer nobody"})
     refused(nobody, status=401, error="Unauthorized")
@@ -194,13 +194,13 @@ def test_the_key_and_the_limit_come_before_what_the_caller_accepts(acme: Workspa
 
 
 def test_the_limit_is_checked_before_the_body(acme: Workspace, journey: Journey) -> None:
-    server = limited(acme, "1/m")
+    server = limited(acme, "1/d")
     data(trigger(server, journey, {"external_id": "ada"}))
     refused(trigger(server, journey, b"not json"), status=429, error="Rate limit exceeded")
 
 
 def test_each_key_counts_for_itself(acme: Workspace, journey: Journey) -> None:
-    one, other = limited(acme, "1/m"), limited(acme, "1/m")
+    one, other = limited(acme, "1/d"), limited(acme, "1/d")
     data(trigger(one, journey, {"external_id": "ada"}))
     data(trigger(other, journey, {"external_id": "ada"}))
     refused(trigger(one, journey, {"external_id": "ada"}), status=429, error="Rate limit exceeded")
