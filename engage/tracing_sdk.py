@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import Span as RecordedSpan
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.sdk.trace.sampling import ParentBased, Sampler, TraceIdRatioBased
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, Sampler, TraceIdRatioBased
 from opentelemetry.trace import (
     Link,
     NonRecordingSpan,
@@ -58,11 +58,15 @@ class Exporting:
         # What is not sampled costs a random number, and no more: the sampler is asked only for ids that it takes.
         bound = max(1, TraceIdRatioBased.get_bound_for_rate(share))
         ids.generate_trace_id = lambda: getrandbits(64) << 64 | randrange(bound)  # noqa: S311
+        self._follows = _follows(provider.sampler)
         self._tracer = provider.get_tracer("engage")
 
     def span(self, name: str, *, parent: str | None, kind: Kind, since: int | None, linked: str | None) -> Span | None:
         """None if it is not sampled."""
-        if parent is None and random() >= self._share:  # noqa: S311 - no secret
+        if parent is None:
+            if random() >= self._share:  # noqa: S311 - no secret
+                return None
+        elif self._follows and not int(parent[-2:], 16) & 1:
             return None
         begun = self._tracer.start_span(
             name,
@@ -82,6 +86,11 @@ def _share(sampler: Sampler) -> float:
     """How many of the traces that begin here are sampled, where that goes by their ids alone; 1 leaves it to it."""
     first = sampler._root if isinstance(sampler, ParentBased) else sampler  # noqa: SLF001
     return first.rate if isinstance(first, TraceIdRatioBased) else 1.0
+
+
+def _follows(sampler: Sampler) -> bool:
+    """Whether nothing is sampled whose parent is not."""
+    return isinstance(sampler, ParentBased) and sampler._remote_parent_not_sampled is ALWAYS_OFF  # noqa: SLF001
 
 
 class _Recorded(Span):

@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import active_count
+from threading import enumerate as enumerate_threads
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -139,6 +139,16 @@ def test_a_call_that_is_not_sampled_leaves_what_its_caller_sent(
     assert not told.spans()
 
 
+@pytest.mark.parametrize(("sampler", "traced"), [("parentbased_always_on", False), ("always_on", True)])
+def test_what_a_caller_does_not_sample_is_left_to_the_sampler(
+    sampler: str, traced: bool, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", sampler)
+    with tracing.span("work", parent=UNSAMPLED, begins=True):
+        pass
+    assert len(told.spans()) == traced
+
+
 @pytest.mark.parametrize("sampler", ["traceidratio", "parentbased_traceidratio"])
 def test_a_share_of_the_traces_that_begin_here_is_sampled(
     sampler: str, told: Told, monkeypatch: pytest.MonkeyPatch
@@ -150,7 +160,7 @@ def test_a_share_of_the_traces_that_begin_here_is_sampled(
             pass
     traces = {span.trace for span in told.spans()}
     assert 380 < len(traces) < 620
-    # The others that sample by the same share take them as well.
+    # Others that sample by the same share take them as well.
     assert all(int(trace[16:], 16) < 2**62 for trace in traces)
 
 
@@ -194,13 +204,12 @@ def test_probes_are_not_traced_and_what_fails_is_marked(server: ServerClient, ac
 
 
 def test_off_nothing_begins(server: ServerClient, acme: Workspace, ada: Customer) -> None:
-    threads = active_count()
     journey = JourneyFactory.create(workspace=acme)
     call(server, journey, traceparent=SAMPLED)
     let_workers_decide()
     assert Trigger.objects.get().traceparent == SAMPLED
     assert tracing.span("any", parent=SAMPLED, begins=True) is tracing.UNTRACED
-    assert active_count() == threads
+    assert not [thread.name for thread in enumerate_threads() if thread.name.startswith("Otel")]
 
 
 def test_a_collector_that_is_away_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
