@@ -73,3 +73,11 @@ def test_pruning_has_a_timer_and_takes_the_settings_of_all() -> None:
     assert {"Type=oneshot", "EnvironmentFile=/etc/engage.env", "User=engage"} <= set(lines)
     assert "ExecStart=/opt/engage/.venv/bin/python manage.py prune" in lines
     assert "OnCalendar=" in (UNITS / "engage-prune.timer").read_text()
+
+
+def test_an_upgrade_replaces_each_of_them() -> None:
+    """By the lines of the docs, which wait for what a process says once it serves."""
+    upgrade = (ROOT / "docs" / "operations.md").read_text().partition("\n## Upgrading\n")[2].partition("\n## ")[0]
+    names = re.findall(r"^for name in (.*); do$", upgrade, re.MULTILINE)
+    assert [set(line.split()) for line in names] == [set(PROCESSES)]
+    assert (UNITS / "engage-scheduler.service").read_text().count("Engage: ticks") == 1
