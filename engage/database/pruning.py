@@ -7,8 +7,8 @@
 3. The pruner gives way: PostgreSQL looks for a deadlock when somebody has waited for a second, and may then abort the
    other. So the pruner waits for far less: a page may already have kept the other waiting. The next run finds the rows
    that it could not lock.
-4. It rests three times as long as a page took: without that, it fills the disk's queue, and one in a hundred calls
-   beside it waits ten times as long.
+4. It rests five times as long as a page took: without that, it fills the disk's queue, and one in a hundred calls
+   beside it waits two to five times as long; with three times, half as long again.
 """
 
 import time
@@ -24,7 +24,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 from engage.database.object_ids import first_id_at
 
 PAGE = 1_000
-_REST = 3  # times as long as the page took
+_REST = 5  # times as long as the page took
 _LOCK_TIMEOUT = "100ms"
 log = structlog.get_logger(__name__)
 
