@@ -26,11 +26,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import SystemRandom
 from threading import Event, Lock, Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 _DRIP_SECONDS = 0.05
+_PORTS = (20_000, 32_000)  # below those from which Linux and macOS take the ends of connections
+_CHANCE = SystemRandom()  # the tests' own chance is the same in each of their processes
 
 
 @dataclass(frozen=True)
@@ -199,11 +202,12 @@ def running(address: str = "127.0.0.1", port: int = 0) -> Iterator[Receiver]:
 
 
 def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+    """A port on which nobody listens, of those that no connection gets as its own end before somebody does."""
+    while True:
+        port = _CHANCE.randrange(*_PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 if __name__ == "__main__":  # as a process of its own: prints its port, answers until its standard input ends
