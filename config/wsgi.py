@@ -12,9 +12,10 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.core.cache import close_caches
+from django.core.handlers.base import reset_urlconf
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections
+from django.db import close_old_connections, reset_queries
 from django.urls import get_resolver
 
 from config.monitoring.doctor import say_what_is_amiss
@@ -30,8 +31,12 @@ load_settings()
 statement_limit.seconds = settings.WEB_STATEMENT_SECONDS or None  # whichever server it is
 _django = get_wsgi_application()
 # A connection is looked after when a request is over, and nothing happens to it until the next one; caches stay open.
+# Nothing chooses other addresses for a request, and no statements are kept but for who develops.
 request_started.disconnect(close_old_connections)
 request_finished.disconnect(close_caches)
+request_finished.disconnect(reset_urlconf)
+if not settings.DEBUG:
+    request_started.disconnect(reset_queries)
 # The API does not need them, so it is served regardless.
 if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exists():
     structlog.get_logger(__name__).error(

@@ -16,6 +16,8 @@ from importlib import import_module
 from threading import Thread
 from typing import cast
 
+import uvloop
+
 from config.serving.calls import OVERLOADED, Application, Caller, Request, serve
 from config.serving.connection import Connection, State
 from config.serving.options import Options, options
@@ -40,7 +42,7 @@ class Worker:
     """Fulfils `connection.Place`."""
 
     def __init__(self, application: Application, listener: socket.socket, *, with_options: Options) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         self.receive_seconds, self.send_seconds = with_options.receive_seconds, with_options.send_seconds
         self.stops = False
         self._application, self._listener, self._backlog = application, listener, with_options.backlog

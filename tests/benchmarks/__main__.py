@@ -24,6 +24,7 @@ from tests.benchmarks.measures import (
     idle,
     in_app,
     lateness,
+    processor_time,
     pruning,
     recipients,
     segment,
@@ -38,6 +39,7 @@ from tests.support.trees import checked_out, commit_of, install, this_tree
 
 MEASURES: dict[str, Measure] = {
     "single": single.measure,
+    "processor_time": processor_time.measure,
     "thousand": thousand.measure,
     "bridge": bridge.measure,
     "checks": checks.measure,

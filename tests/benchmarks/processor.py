@@ -1,12 +1,14 @@
 """Processor time, from /proc: of a process with all that came of it, and of PostgreSQL's by whom it works for."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from tests.benchmarks.service import Service
 
+_Done = TypeVar("_Done")
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -81,3 +83,10 @@ def reading(service: Service) -> Reading:
         postgresql=seconds(first),
         sessions={(name, pid): _times(pid)[0] for name, pid in sessions},
     )
+
+
+def spent_by(service: Service, work: Callable[[], _Done]) -> tuple[_Done, Spent]:
+    """What the work returned, and the seconds that were spent meanwhile."""
+    before = reading(service)
+    done = work()
+    return done, before.until(reading(service))

@@ -25,7 +25,7 @@ from tests.benchmarks.measures import single
 from tests.benchmarks.measures.bridge import act
 from tests.benchmarks.measures.thousand import ids_of_call
 from tests.benchmarks.measures.walking import EVERYBODY, fill
-from tests.benchmarks.processor import reading
+from tests.benchmarks.processor import spent_by
 from tests.benchmarks.receiver import running_receiver
 from tests.benchmarks.service import Servers, Service, another_set, running_servers, running_service
 from tests.support.pooler import PROGRAM, pgbouncer
@@ -121,9 +121,8 @@ def _costs(service: Service, amount: Amount) -> tuple[dict[str, _Cost], dict[str
 
 def _cost(service: Service, work: Callable[[], int], **kinds: Sequence[str]) -> dict[str, _Cost]:
     """Of each kind of work: of the processes that do it, and of PostgreSQL for them. The first one has the log."""
-    log, before = service.one("SELECT pg_current_wal_insert_lsn()"), reading(service)
-    number = work()
-    spent = before.until(reading(service))
+    log = service.one("SELECT pg_current_wal_insert_lsn()")
+    number, spent = spent_by(service, work)
     written = service.one("SELECT pg_current_wal_insert_lsn() - %(log)s::pg_lsn", {"log": log})
     each = {
         kind: {name: round(seconds / number * 1e6, 1) for name, seconds in spent.by(*names).items()}

@@ -16,11 +16,12 @@ from tests.benchmarks.load import Load, load, load_of
 from tests.benchmarks.measures.bridge import act
 from tests.benchmarks.measures.single import trigger
 from tests.benchmarks.measures.walking import EVERYBODY, NUMBER, fill, walk
-from tests.benchmarks.processor import reading
+from tests.benchmarks.processor import spent_by
 from tests.benchmarks.service import CUSTOMERS, Effort, Service, call
 
 _PAGES, _EVERY = 2_000, 60  # open pages, and the seconds after which each asks again
 _TAGS = 500  # people of whom a page has already what is due
+_KEPT_OPEN = 6_000  # people whose messages nobody closes
 _DAY = {"id": "day", "type": "delay", "for": "P1D"}
 _STEPS: dict[str, list[dict[str, Any]]] = {
     "in_app": [_DAY, {"id": "offer", "type": "in_app", "message": "offer", "values": {"n": 1}}],
@@ -76,16 +77,19 @@ def _nothing_sent(service: Service) -> Iterator[None]:
 
 
 def _fetched(service: Service, seeded: dict[str, Any], effort: Effort) -> list[Figure]:
-    """In turn: an action that closes a message, and fetches of what is due, is there already, and of nothing."""
+    """In turn: actions that close something, and fetches of what is due, is there already, and of nothing."""
     url, headers = _asked(service, seeded)
     known = [{"external_id": f"user-{n}"} for n in range(_TAGS)]
     kept = [json.dumps({**one, "etag": _tag_of(service, seeded, one)}) for one in known]
     empty = _tag_of(service, seeded, {"external_id": "nobody"})
     none = json.dumps({"external_id": "user-{n}", "etag": empty}).replace("user-{n}", f"user-{NUMBER}{{n}}")
     due, seconds = '{"external_id":"user-{n}"}', effort.seconds
+    closing = _closing(service, seeded, effort.rounds)
+    action = f"{service.base}/api/v1/sdk/bridge/action"
     works: dict[str, Callable[[], Load]] = {
         "close": lambda: act(service, "close", seconds=seconds),
-        "news": lambda: load(url, headers=headers, body=due, customers=NUMBER, seconds=seconds),
+        "close what was delivered": lambda: load_of(action, headers=headers, bodies=next(closing), seconds=seconds),
+        "news": lambda: load(url, headers=headers, body=due, customers=_KEPT_OPEN, seconds=seconds),
         "none": lambda: load(url, headers=headers, body=none, customers=CUSTOMERS, seconds=seconds),
         "unchanged": lambda: load_of(url, headers=headers, bodies=kept, seconds=seconds),
     }
@@ -94,23 +98,37 @@ def _fetched(service: Service, seeded: dict[str, Any], effort: Effort) -> list[F
         for name, work in works.items():
             seen[name].append(_cost(service, work))
     costs = {name: middle([cost for cost, _ in those]) for name, those in seen.items()}
-    close = costs.pop("close")
+    closes = {name: costs.pop(name) for name in list(costs) if name.startswith("close")}
     return [
         Figure(
             measure=f"processor time of a fetch of in-app messages, {name}", value=cost, unit="ms",
-            beside="a bridge action, close", beside_value=close, ratio=cost / close,
+            beside=f"a bridge action, {close}", beside_value=of_close, ratio=cost / of_close,
             at_most=None if name == "news" else 0.5, notes={"/s": middle([rate for _, rate in seen[name]])},
         )
         for name, cost in costs.items()
+        for close, of_close in closes.items()
     ]  # fmt: skip
+
+
+def _closing(service: Service, seeded: dict[str, Any], rounds: int) -> Iterator[list[str]]:
+    """For each round, bodies of actions that close a delivery each; those of the first _KEPT_OPEN customers stay."""
+    due = service.connection.execute(
+        "SELECT delivery.id, customer.external_id FROM journeys_inappdelivery delivery"
+        " JOIN customers_customer customer ON customer.id = delivery.customer_id"
+        " WHERE delivery.workspace_id = %s AND substr(customer.external_id, 6)::int >= %s",
+        [seeded["workspaceId"], _KEPT_OPEN],
+    ).fetchall()
+    bodies = [
+        json.dumps({"messageId": "offer", "deliveryId": delivery, "external_id": whose, "actionType": "close"})
+        for delivery, whose in due
+    ]
+    return iter([bodies[turn::rounds] for turn in range(rounds)])
 
 
 def _cost(service: Service, work: Callable[[], Load]) -> tuple[float, float]:
     """Milliseconds that `web` and PostgreSQL take for a call, and calls per second."""
-    before = reading(service)
-    seen = work().all_accepted()
-    spent = before.until(reading(service)).by("web")
-    return sum(spent.values()) / seen.number * 1000, seen.per_second
+    seen, spent = spent_by(service, work)
+    return sum(spent.by("web").values()) / seen.all_accepted().number * 1000, seen.per_second
 
 
 def _beside_pages(service: Service, seeded: dict[str, Any], effort: Effort) -> Figure:
