@@ -14,7 +14,7 @@ matrices are made from `Call.all()`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from http import HTTPStatus
 from inspect import cleandoc
 from types import NoneType, UnionType
@@ -174,17 +174,17 @@ class Call:
     def description(self) -> str:
         return cleandoc(self.function.__doc__ or "").partition("\n")[2].strip()
 
-    @property
+    @cached_property
     def is_of_workspace(self) -> bool:
         """Whether the path names a workspace."""
         return "{workspaceId}" in self.path
 
-    @property
+    @cached_property
     def missing(self) -> Callable[[str], Refusal] | None:
         """Makes the refusal for what the path names."""
         return self.names.missing if self.names else None
 
-    @property
+    @cached_property
     def names(self) -> PathId | None:
         """The id of what the path names: the last one that something has or has not."""
         return next((one for one in reversed(self.ids) if one.missing), None)
