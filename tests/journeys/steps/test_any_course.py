@@ -102,7 +102,7 @@ def spoiled(draw: st.DrawFn) -> Definition:
             case "nothing":
                 del inside[name]
             case "more" if isinstance(inside, dict):
-                inside[draw(st.sampled_from(NAMES))] = draw(st.sampled_from(JUNK))
+                inside[draw(st.sampled_from(NAMES))] = deepcopy(draw(st.sampled_from(JUNK)))
             case _:
                 inside[name] = deepcopy(draw(st.sampled_from(JUNK)))
     return document[0], document[1]
