@@ -276,7 +276,11 @@ def test_a_customer_whom_somebody_holds_delays_no_other(
 
 
 @each("number", [1, 100])
-def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number: int) -> None:
+def test_any_number_costs_the_same_number_of_statements(
+    acme: Workspace, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A claim that takes long asks once more whether all is as it was: here it may, as the machine is busy.
+    monkeypatch.setattr("journeys.webhooks.claims._CLAIM_SECONDS", 60.0)
     standing(acme, "http://one.example/", number=number)
     current_secrets([acme.id])
     with CaptureQueriesContext(connection) as captured:
