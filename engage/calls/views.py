@@ -129,10 +129,7 @@ def _view(calls: Sequence[Call]) -> Callable[..., HttpResponseBase]:
     name = "".join(part.title() for part in calls[0].function.__name__.split("_"))
     endpoint = _ServerEndpoint if calls[0].signature.is_of_server else _SdkEndpoint
     own = [calls[0].view] if calls[0].view else []
-    taken = {*methods, *(["head"] if "get" in methods else [])}
-    allowed = [method.upper() for method in endpoint.http_method_names if method in taken]
-    known = {"calls": {call.method: call for call in calls}, "allowed_methods": allowed}
-    view = type(name, (endpoint, *own), {**methods, **known})
+    view = type(name, (endpoint, *own), {**methods, "calls": {call.method: call for call in calls}})
     return view.as_view()  # type: ignore[no-any-return, attr-defined]
 
 

@@ -149,8 +149,10 @@ def note_use(key: ApiKey, request: HttpRequest, *, now: datetime) -> None:
 
 def _key_with(secret: str) -> ApiKey | None:
     """The key, valid or not, or None. A text that does not have the form of a key costs no query."""
+    if not is_well_formed(secret):
+        return None
     hashed = digest(secret)
-    return _known_keys.recall(hashed, lambda: _first(ApiKey, _KEY, digest=hashed) if is_well_formed(secret) else None)
+    return _known_keys.recall(hashed, lambda: _first(ApiKey, _KEY, digest=hashed))
 
 
 def _ids_of_key(secret: str) -> dict[str, str]:
