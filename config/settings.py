@@ -250,7 +250,7 @@ UNFOLD = {
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
-    "DEFAULT_RENDERER_CLASSES": ["engage.http.parsing.CompactRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["engage.http.parsing.StrictJsonParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "engage.http.parsing.LenientNegotiation",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS outside of CORS is a method like any other: 405

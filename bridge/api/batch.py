@@ -11,8 +11,6 @@ from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
-from rest_framework.response import Response
-
 from bridge.api.in_app import with_due
 from bridge.api.interaction_bodies import ActionBody, CaptureBody, ShownBody
 from bridge.api.interactions import (
@@ -29,7 +27,7 @@ from bridge.api.senders import Sender, caller_of, idempotency_key, require_proof
 from engage.calls.asked import AskedBySdk
 from engage.calls.call import Answered, as_answered, post
 from engage.errors import FailureDetail, InvalidRequest, MissingParameter
-from engage.http.envelope import answer_exception, success
+from engage.http.envelope import JsonAnswer, answer_exception, success
 from engage.http.idempotency import KeyedCall, RequestInProgress, require_idempotency_key
 from engage.http.replays import answer_once
 from engage.json.fields import Items, Text
@@ -157,7 +155,7 @@ def record_calls(asked: AskedBySdk[CallsBody, None]) -> Answered[BatchDone]:
     is in progress (409, `request_in_progress`), those after it are not tried and have the same result, so that they
     stay in order when they are sent again.
     """
-    answers: list[Response] = []
+    answers: list[JsonAnswer] = []
     for item in asked.body.calls:
         if answers and _holds_up(answers[-1]):
             answers.append(answers[-1])
@@ -171,13 +169,13 @@ def record_calls(asked: AskedBySdk[CallsBody, None]) -> Answered[BatchDone]:
     waits = [one["Retry-After"] for one in answers if "Retry-After" in one]
     done = sum(one.status_code < HTTPStatus.BAD_REQUEST for one in answers)
     return Answered(
-        data=BatchDone([cast("CallResult", {"status": one.status_code, **one.data}) for one in answers]),
+        data=BatchDone([cast("CallResult", {"status": one.status_code, **one.body}) for one in answers]),
         says=f"{done} of {len(answers)} calls done.",
         headers={"Retry-After": waits[0]} if waits else {},
     )
 
 
-def _do(item: Any, asked: AskedBySdk[CallsBody, None]) -> Response:
+def _do(item: Any, asked: AskedBySdk[CallsBody, None]) -> JsonAnswer:
     called, body = _call_of(item)
     work = partial(_work, called, body, asked)
     key = idempotency_key(body, header=None)
@@ -187,7 +185,7 @@ def _do(item: Any, asked: AskedBySdk[CallsBody, None]) -> Response:
     # The keys of a call that comes alone are the same.
     address = f"{asked.request.path.rpartition('/')[0]}/{called}"
     call = KeyedCall(caller=caller_of(body, app=asked.app), path=address, key=key, body=without_sending(body))
-    return cast("Response", answer_once(call, work, prove=partial(require_proof, body, sender=_sender(asked))))
+    return cast("JsonAnswer", answer_once(call, work, prove=partial(require_proof, body, sender=_sender(asked))))
 
 
 def _sender(asked: AskedBySdk[CallsBody, None]) -> Sender:
@@ -195,7 +193,7 @@ def _sender(asked: AskedBySdk[CallsBody, None]) -> Sender:
     return replace(sender, identity_token=asked.body.identity_token or sender.identity_token)
 
 
-def _work(called: str, sent: Any, asked: AskedBySdk[CallsBody, None]) -> Response:
+def _work(called: str, sent: Any, asked: AskedBySdk[CallsBody, None]) -> JsonAnswer:
     shape, do = _CALLS[called]
     body = read(shape, sent)
     alone = replace(body, identity_token=body.identity_token or asked.body.identity_token)
@@ -215,5 +213,5 @@ def _call_of(item: Any) -> tuple[str, dict[str, Any]]:
     return called, {name: value for name, value in item.items() if name != "call"}
 
 
-def _holds_up(answer: Response) -> bool:
-    return answer.status_code in _HOLDS_UP or answer.data.get("code") == RequestInProgress.code
+def _holds_up(answer: JsonAnswer) -> bool:
+    return answer.status_code in _HOLDS_UP or answer.body.get("code") == RequestInProgress.code

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from bridge.api.senders import OF_IDENTITY, IdentityToken, KeyedView, Sender, identifiers_in
 from bridge.in_app.due import MOST, Found, due_for
@@ -21,6 +20,7 @@ from engage.calls.asked import AskedBySdk
 from engage.calls.call import Answered, get, post
 from engage.database.object_ids import ObjectId
 from engage.errors import MissingParameter, Refusal
+from engage.http.envelope import JsonAnswer
 from engage.http.views import SdkView
 from engage.json.fields import Text, filled
 from engage.json.keywords import OneOf
@@ -189,7 +189,7 @@ def _if_none_match(request: Request) -> str | None:
     return sent and sent.removeprefix("W/")
 
 
-def with_due(answer: Response, body: Any, *, sender: Sender) -> Response:
+def with_due(answer: JsonAnswer, body: Any, *, sender: Sender) -> JsonAnswer:
     """The answer to a call that named a delivery, with what is due now, if the caller may fetch that.
 
     It is added after the call, and so never kept with the answer to a key.
@@ -200,14 +200,13 @@ def with_due(answer: Response, body: Any, *, sender: Sender) -> Response:
         found = _found(sender.app, identifiers_in(body), body.get("identityToken") or sender.identity_token)
     except Refusal:
         return answer
-    answer.data["data"] = {**answer.data["data"], "due": [written(one) for one in _told(found)]}
-    return answer
+    return answer.with_data(due=[written(one) for one in _told(found)])
 
 
 class DeliveryView(KeyedView):
     """A call of the bridge that may name a delivery."""
 
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
-        if isinstance(response, Response) and response.status_code == HTTPStatus.OK:
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(response, JsonAnswer) and response.status_code == HTTPStatus.OK:
             response = with_due(response, request.data, sender=Sender.of(self))
         return super().finalize_response(request, response, *args, **kwargs)

@@ -27,7 +27,7 @@ from engage.database.outages import is_outage
 from engage.errors import Refusal
 from engage.http.app_quotas import Quota
 from engage.http.authentication import Unauthorized
-from engage.http.envelope import plain_failure
+from engage.http.envelope import failure
 from engage.redis.availability import REDIS_FAILURES, redis_takes_writes
 from engage.redis.metric_counters import (
     APP_QUOTA,
@@ -78,7 +78,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         if settings.PRODUCTION:
             raise Http404
     elif not _has_token(request):
-        return plain_failure(Unauthorized("Send METRICS_TOKEN as a bearer token."))
+        return failure(Unauthorized("Send METRICS_TOKEN as a bearer token."))
     return HttpResponse(exposition(all_metrics()), content_type=CONTENT_TYPE)
 
 

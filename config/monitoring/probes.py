@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
 from engage.errors import MethodNotAllowed
-from engage.http.envelope import plain_failure
+from engage.http.envelope import failure
 from engage.middleware import Middleware
 
 _PATHS = frozenset({"/livez", "/readyz", "/metrics"})
@@ -20,6 +20,6 @@ class ProbesMiddleware(Middleware):
         request.resolver_match = match = resolve(request.path_info)  # logs and request times name the route
         if request.method not in _METHODS:
             allowed = {"Allow": ", ".join(_METHODS)}
-            return plain_failure(MethodNotAllowed(f'Method "{request.method}" not allowed.', headers=allowed))
+            return failure(MethodNotAllowed(f'Method "{request.method}" not allowed.', headers=allowed))
         response: HttpResponse = match.func(request, *match.args, **match.kwargs)
         return response

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from engage.calls.asked import Asked, AskedBySdk
 from engage.calls.call import Call, as_answered
@@ -163,7 +162,7 @@ def answered(call: Call, found: Any, query: Any) -> HttpResponseBase:
     one = as_answered(found)
     is_rehearsed = isinstance(query, DryRun) and query.dry_run
     says = one.says or (DRY_RUN_MESSAGE if is_rehearsed else call.says)
-    response: Response = success(says, written(one.data), status=one.status or call.status)
+    response = success(says, written(one.data), status=one.status or call.status)
     for name, value in one.headers.items():
         response[name] = value
     return response

@@ -4,16 +4,16 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, TypeVar
+from typing import Annotated, Any, Generic, Literal, NotRequired, Self, TypedDict, TypeVar
 
 import structlog
 from django.core.exceptions import DisallowedHost, PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError, InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.utils import timezone
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation
 from rest_framework import exceptions
-from rest_framework.response import Response
+from rest_framework.utils.encoders import JSONEncoder
 
 from engage.database.outages import is_held_up, is_not_set_up, is_outage
 from engage.errors import (
@@ -81,16 +81,47 @@ class Failure(TypedDict):
     ]
 
 
-def success(message: str, data: Mapping[str, Any], *, status: int = HTTPStatus.OK) -> Response:
+_ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+class JsonAnswer(HttpResponse):
+    """An answer in JSON. It is written at once: REST framework's own is begun twice, and written after its view."""
+
+    def __init__(
+        self, body: Mapping[str, Any], *, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(_as_json(body), content_type="application/json", status=status, headers=headers)
+        self.body = body
+
+    def with_data(self, **more: Any) -> Self:
+        """Itself, with this added to its `data`."""
+        self.body = {**self.body, "data": {**self.body["data"], **more}}
+        self.content = _as_json(self.body)
+        return self
+
+
+def _as_json(body: Any) -> bytes:
+    """In UTF-8, without the two letters that end a line in JavaScript."""
+    return _ENCODER.encode(body).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").encode()
+
+
+def success(message: str, data: Mapping[str, Any], *, status: int = HTTPStatus.OK) -> JsonAnswer:
     """The answer to a call that was done; `data` is in the interface's spelling."""
     body: Success[Mapping[str, Any]] = {"success": True, "message": message, "data": data}
-    return Response(body, status=status)
+    return JsonAnswer(body, status=status)
 
 
-def failure(refusal: Refusal) -> Response:
-    """The answer to a call that was refused, for use in DRF's views."""
+def failure(refusal: Refusal) -> JsonAnswer:
+    """The answer to a call that was refused."""
     _count(refusal)
-    return Response(failure_body(refusal), status=refusal.status, headers=refusal.headers)
+    return JsonAnswer(failure_body(refusal), status=refusal.status, headers=refusal.headers)
+
+
+def _count(refusal: Refusal) -> None:
+    """By its code, and for the day by the workspace, if one is known: that of a key or app, never a caller's word."""
+    metric_counters.count(REFUSALS, refusal.code)
+    if workspace_id := current_workspace_id():
+        metric_counters.count(WORKSPACE_REFUSALS, timezone.now().date().isoformat(), workspace_id, refusal.code)
 
 
 def failure_body(refusal: Refusal) -> Failure:
@@ -107,7 +138,7 @@ def failure_body(refusal: Refusal) -> Failure:
     return body
 
 
-def answer_exception(exception: Exception, context: Mapping[str, Any]) -> Response:
+def answer_exception(exception: Exception, context: Mapping[str, Any]) -> JsonAnswer:
     """DRF's exception handler: answers any exception of a view as JSON."""
     refusal = as_refusal(exception)
     if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -174,37 +205,24 @@ def _refusal_of_storage(error: DatabaseError | InterfaceError | UnknownEncryptio
 # Django's own handlers, for requests that fail outside DRF's views -------------------------------------------------
 
 
-def plain_failure(refusal: Refusal) -> JsonResponse:
-    """The refusal as a plain Django response, for use outside DRF's views."""
-    _count(refusal)
-    return JsonResponse(failure_body(refusal), status=refusal.status, headers=refusal.headers)
-
-
-def _count(refusal: Refusal) -> None:
-    """By its code, and for the day by the workspace, if one is known: that of a key or app, never a caller's word."""
-    metric_counters.count(REFUSALS, refusal.code)
-    if workspace_id := current_workspace_id():
-        metric_counters.count(WORKSPACE_REFUSALS, timezone.now().date().isoformat(), workspace_id, refusal.code)
-
-
-def answer_bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
+def answer_bad_request(request: HttpRequest, exception: Exception) -> JsonAnswer:
     if isinstance(exception, DisallowedHost):
         log.warning("host_not_allowed", host=request.headers.get("Host", "")[:_LONGEST_HOST])
-    return plain_failure(InvalidRequest(_NOT_UNDERSTOOD))
+    return failure(InvalidRequest(_NOT_UNDERSTOOD))
 
 
-def answer_forbidden(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return plain_failure(Forbidden())
+def answer_forbidden(request: HttpRequest, exception: Exception) -> JsonAnswer:
+    return failure(Forbidden())
 
 
-def answer_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
+def answer_not_found(request: HttpRequest, exception: Exception) -> JsonAnswer:
     meant = call_meant_by(request.path)
     hint = f" Is {meant} meant{', without a slash at its end' * request.path.endswith('/')}?" if meant else ""
-    return plain_failure(NotFound(f"There is nothing at this address.{hint}"))
+    return failure(NotFound(f"There is nothing at this address.{hint}"))
 
 
-def answer_server_error(request: HttpRequest) -> JsonResponse:
-    return plain_failure(note_failure_at_hand())
+def answer_server_error(request: HttpRequest) -> JsonAnswer:
+    return failure(note_failure_at_hand())
 
 
 def note_failure_at_hand() -> Unavailable | InternalError:

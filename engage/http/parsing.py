@@ -1,4 +1,4 @@
-"""What callers send: JSON, plain or compressed, up to a size limit, and no file; and the JSON that they get."""
+"""What callers send: JSON, plain or compressed, up to a size limit, and no file; and what they accept."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,9 +8,8 @@ from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from rest_framework import exceptions
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
-from rest_framework.utils.encoders import JSONEncoder
 
 from engage.errors import BodyTooLarge, UnsupportedMediaType
 from engage.http.inflation import inflate
@@ -109,17 +108,3 @@ class LenientNegotiation(DefaultContentNegotiation):
             return [_ANYTHING]
         accepted = super().get_accept_list(request)
         return [_ANYTHING if one.partition(";")[0].strip() == "*" else one for one in accepted]
-
-
-_ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-class CompactRenderer(JSONRenderer):
-    """REST framework's, which makes an encoder for each answer."""
-
-    def render(
-        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
-    ) -> bytes:
-        if data is None or accepted_media_type != self.media_type:  # it may ask for an indent
-            return super().render(data, accepted_media_type, renderer_context)
-        return _ENCODER.encode(data).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").encode()

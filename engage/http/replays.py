@@ -10,8 +10,8 @@ from django.db import transaction
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from rest_framework.request import Request
-from rest_framework.response import Response
 
+from engage.http.envelope import JsonAnswer
 from engage.http.idempotency import Caller, KeptAnswer, KeyedCall, begin_once, keep_answer, require_idempotency_key
 from engage.http.long_answers import LongAnswer, long_answer
 
@@ -96,8 +96,7 @@ def _kept(answer: HttpResponseBase) -> KeptAnswer:
     headers = {name: value for name, value in answer.items() if name != "Content-Type"}
     if isinstance(answer, LongAnswer):
         return KeptAnswer(status=answer.status_code, headers=headers, facts=answer.facts)
-    body = json.dumps(cast("Response", answer).data)
-    return KeptAnswer(status=answer.status_code, headers=headers, body=body)
+    return KeptAnswer(status=answer.status_code, headers=headers, body=json.dumps(cast("JsonAnswer", answer).body))
 
 
 def _replayed(kept: KeptAnswer, replay: Callable[[Mapping[str, Any]], Iterator[str]] | None) -> HttpResponseBase:
@@ -105,7 +104,7 @@ def _replayed(kept: KeptAnswer, replay: Callable[[Mapping[str, Any]], Iterator[s
     if kept.facts is not None and replay is not None:
         answer = long_answer(replay(kept.facts), facts=kept.facts, status=kept.status)
     else:
-        answer = Response(json.loads(kept.body or "null"), status=kept.status)
+        answer = JsonAnswer(json.loads(kept.body or "null"), status=kept.status)
     for name, value in kept.headers.items():
         answer[name] = value
     answer["Idempotency-Replayed"] = "true"

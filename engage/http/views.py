@@ -10,7 +10,6 @@ from django.http.response import HttpResponseBase
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from engage.audit.acting import set_actor
@@ -79,24 +78,16 @@ class ApiView(APIView):
         raise MethodNotAllowed(request.method, detail=taken)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answers, and takes apart the circles in which view, request and answer refer to each other.
+        """Answers, and takes apart the circles in which view and request refer to each other.
 
         Otherwise the body would stay until the garbage collector comes by, which takes no notice of its size.
         """
         try:
-            answer = super().dispatch(request, *args, **kwargs)
+            return super().dispatch(request, *args, **kwargs)
         finally:
             set_actor(None)
             vars(self.request).get("parser_context", {}).clear()
             vars(self).clear()
-        if isinstance(answer, Response):
-            answer.add_post_render_callback(_forget_itself)
-        return answer
-
-
-def _forget_itself(answer: Any) -> None:
-    """Rendering has put the answer into its own context."""
-    answer.renderer_context = {}
 
 
 class _LimitedView(ApiView):
@@ -142,7 +133,7 @@ class _LimitedView(ApiView):
             self.usage = exceeded.usage
             raise
 
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         final = super().finalize_response(request, response, *args, **kwargs)
         final["Cache-Control"] = "no-store"  # it may tell what is known of people
         if self.usage is not None:
@@ -175,7 +166,7 @@ class ServerView(_LimitedView):
         if key.journeys is not None and (journey_id := self.journey_of()) not in {None, *key.journeys}:
             raise JourneyNotAllowed(str(journey_id))
 
-    def handle_exception(self, exc: Exception) -> Response:
+    def handle_exception(self, exc: Exception) -> Any:
         """Also has the audit know what the key was refused for want of a right."""
         if isinstance(exc, _RIGHTS):
             record_refused_call(self.request._request, exc)

@@ -2,17 +2,16 @@
 
 from django.urls import path
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.monitoring.health import livez
-from engage.http.envelope import success
+from engage.http.envelope import JsonAnswer, success
 
 
 class NothingView(APIView):
     """Answers in the envelope; reads no body, asks nobody."""
 
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> JsonAnswer:
         return success("Nothing was done.", {"done": False})
 
 
