@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 import structlog
@@ -15,10 +16,11 @@ import structlog
 from bridge.in_app.readers import Reader
 from bridge.messages.content import Content, parse_content
 from bridge.messages.definition import parse_definition
-from customers.identity.identifiers import best_match_query
+from customers.identity.identifiers import match_or_alias_query
 from engage.bounded_cache import BoundedCache
 from engage.database.sql import Fragment, Statement
 from engage.errors import Refusal
+from engage.json.instants import iso_utc
 from engage.sizes import KIB
 from journeys.enrollments.knowledge import customer_facts
 from journeys.rendering import Rendering
@@ -27,6 +29,7 @@ from journeys.steps.results import StepFailed
 
 log = structlog.get_logger(__name__)
 MOST = 10
+_MOST_LEFT_OUT = 90  # of those that cannot be rendered, before what is behind them is not told either
 _COLUMNS = ("id", "workspace_id", "external_id", "email", "phone", "user_id", "claimed_identifiers", "attributes")
 _ANYBODY = Fragment("true")
 _ANONYMOUS = Fragment(
@@ -35,7 +38,7 @@ _ANONYMOUS = Fragment(
 )
 _DUE = Statement("""
 SELECT customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
-       customer.attributes, delivery.id, delivery.values, delivery.expires_at,
+       customer.attributes, delivery.id, delivery.values, delivery.created_at, delivery.expires_at,
        message.key, message.content, message.actions, message.forms
 FROM ({match}) AS customer
 CROSS JOIN LATERAL (
@@ -68,28 +71,43 @@ class DueDelivery:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What is due, with a tag that tells it from anything else that was; None in place of what the page has."""
+    """What is due, with a tag that tells it from anything else that was; None in place of what the page has.
+
+    `read` counts the deliveries that were looked at.
+    """
 
     etag: str
     deliveries: Sequence[DueDelivery] | None
+    read: int
 
 
 def due_for(reader: Reader | None, *, etag: str | None = None) -> Found:
     """At most MOST deliveries, by priority, then age; none if nobody is known. `etag` is that of what the page has.
 
-    A message whose templates fail for this person is left out. `reader` None: nothing is due, and nothing is read.
+    A message whose templates fail for this person is left out, and others come instead. `reader` None: nothing is due,
+    and nothing is read.
     """
-    rows = [] if reader is None else _rows(reader)
+    found = _found(reader, MOST, etag)
+    if found.deliveries is not None and len(found.deliveries) < MOST == found.read:
+        return _found(reader, MOST + _MOST_LEFT_OUT, etag)
+    return found
+
+
+def _found(reader: Reader | None, most: int, etag: str | None) -> Found:
+    rows = [] if reader is None else _rows(reader, most)
     now_there = _etag(rows)
     if etag == now_there:
-        return Found(etag=now_there, deliveries=None)
-    return Found(etag=now_there, deliveries=[one for row in rows if (one := _delivery(row)) is not None])
+        return Found(etag=now_there, deliveries=None, read=len(rows))
+    rendered = (one for row in rows if (one := _delivery(row)) is not None)
+    return Found(etag=now_there, deliveries=[*islice(rendered, MOST)], read=len(rows))
 
 
-def _rows(reader: Reader) -> Sequence[Mapping[str, Any]]:
-    match = best_match_query(workspace_id=reader.workspace_id, known_by=reader.known_by, columns=_COLUMNS)
+def _rows(reader: Reader, most: int) -> Sequence[Mapping[str, Any]]:
+    match = match_or_alias_query(
+        workspace_id=reader.workspace_id, known_by=reader.known_by, columns=_COLUMNS, is_proven=reader.is_proven
+    )
     who = _ANONYMOUS if reader.must_be_anonymous else _ANYBODY
-    return _DUE.records(match=match, who=who, most=MOST)
+    return _DUE.records(match=match, who=who, most=most)
 
 
 def _etag(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -101,7 +119,9 @@ def _etag(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _delivery(row: Mapping[str, Any]) -> DueDelivery | None:
     facts = customer_facts(row, json.loads(row["attributes"]))
-    scope = {"customer": fields_of(facts), "values": json.loads(row["values"])}
+    # The moment in it is that of the delivery, so that what has one tag has one text.
+    now = iso_utc(row["created_at"])
+    scope = {"customer": fields_of(facts), "values": json.loads(row["values"]), "now": now}
     try:
         content = _content(row)
         rendered = content.rendered(Rendering(lambda: scope))

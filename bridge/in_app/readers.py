@@ -22,10 +22,14 @@ NO_IDENTIFIER = "At least one of userId, external_id, email, phone must be prese
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """Whose messages are read: whoever is known by these identifiers; with `must_be_anonymous`, if they are that."""
+    """Whose messages are read: whoever is known by these identifiers; with `must_be_anonymous`, if they are that.
+
+    `is_proven`: by a token.
+    """
 
     workspace_id: str
     known_by: Identifiers
+    is_proven: bool = False
     must_be_anonymous: bool = False
 
 
@@ -36,7 +40,7 @@ def reader_of(*, app: App, known_by: Identifiers, token: str | None, now: dateti
         identity = verify_token(token, app_id=app.id, keyring=keyring, now=now)
         require_covered(known_by, identity)
         named = known_by if known_by.present() else identity.known_by
-        return Reader(workspace_id=app.workspace_id, known_by=named)
+        return Reader(workspace_id=app.workspace_id, known_by=named, is_proven=True)
     if not known_by.present():
         raise MissingParameter(NO_IDENTIFIER)
     enforces = app.identity == App.Identity.ENFORCE

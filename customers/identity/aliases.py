@@ -11,24 +11,28 @@ from customers.identifier_rules import SPELLINGS
 from customers.models import Alias, Customer
 from customers.tombstones import CustomerErased, digests_of
 from engage.database.object_ids import is_object_id, new_object_id
-from engage.database.sql import Statement
+from engage.database.sql import Fragment, Statement, Template
 
-_LEADS_TO = Statement(
-    """
-SELECT coalesce(
+_KNOWN = "SELECT customer_id FROM customers_alias WHERE workspace_id = {workspace_id}"
+_LED = """coalesce(
            ({known} AND user_id = {user_id} AND NOT (claimed AND {is_proven})),
            ({known} AND external_id = {external_id} LIMIT 1),
            ({known} AND email = {email} LIMIT 1),
            ({known} AND phone = {phone} LIMIT 1)
-       ),
+       )"""
+_LEADS_TO = Statement(
+    """
+SELECT {led},
        ARRAY(
            SELECT sent.digest FROM unnest({digests}::text[]) AS sent (digest) CROSS JOIN LATERAL (
                SELECT FROM customers_tombstone WHERE workspace_id = {workspace_id} AND digest = sent.digest LIMIT 1
            ) AS erased
        )
 """,
-    known="SELECT customer_id FROM customers_alias WHERE workspace_id = {workspace_id}",
+    led=_LED,
+    known=_KNOWN,
 )
+_LED_TO = Template(_LED, known=_KNOWN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,12 @@ def behind(*, workspace_id: str, identifiers: Mapping[str, str], is_proven: bool
     return Behind(
         alias_of=str(customer_id) if customer_id else None, erased=frozenset(map(digests.__getitem__, erased))
     )
+
+
+def query_of_alias(*, workspace_id: str, identifiers: Mapping[str, str], is_proven: bool) -> Fragment:
+    """The same, as an expression in SQL: the customer's id, or null. Whoever was erased is not asked for."""
+    sent = {field: identifiers.get(field) for field in SPELLINGS}
+    return _LED_TO.filled(workspace_id=workspace_id, is_proven=is_proven, **sent)
 
 
 NOTHING_LEFT = Behind(alias_of=None, erased=frozenset())

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from customers.identifier_rules import LONGEST, SPELLINGS, comparable_email, one_spelling, stored_phone
-from customers.identity.aliases import behind
+from customers.identity.aliases import behind, query_of_alias
 from customers.identity.claims import claims_left, dropped_claims
 from customers.models import Customer
 from customers.watching import let_look
@@ -210,3 +210,20 @@ def best_match_query(*, workspace_id: str, known_by: Identifiers, columns: Seque
     # The tests once more: whoever waited for the row's lock must not get a customer who has lost all of these.
     best = f"id = coalesce({', '.join(owners)}) AND ({' OR '.join(tests)})"
     return Fragment(f"{select} {best}", [part for value in values for part in (workspace_id, value)] + values)
+
+
+_OR_ALIAS = Template("""({match}) UNION ALL (
+    SELECT {columns} FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {alias}
+) LIMIT 1""")
+
+
+def match_or_alias_query(
+    *, workspace_id: str, known_by: Identifiers, columns: Sequence[str], is_proven: bool
+) -> Fragment:
+    """The same; where nobody has the identifiers, of the one to whom they lead as aliases. Nothing is to be added."""
+    return _OR_ALIAS.filled(
+        match=best_match_query(workspace_id=workspace_id, known_by=known_by, columns=columns),
+        columns=Fragment(", ".join(columns)),
+        workspace_id=workspace_id,
+        alias=query_of_alias(workspace_id=workspace_id, identifiers=known_by.present(), is_proven=is_proven),
+    )

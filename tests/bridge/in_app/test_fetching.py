@@ -1,6 +1,6 @@
 """What pages fetch, and say of what they have shown: by whom, whose, and what it costs."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -231,3 +231,42 @@ def test_a_merge_moves_them_and_an_erasure_takes_them(
     assert ids(fetch(page, identityToken=token())) == [mine.id]
     assert server.delete(f"/api/v1/customers/{ada.workspace_id}/{ada.id}").succeeded
     assert not InAppDelivery.objects.exists()
+
+
+def test_an_alias_leads_to_whom_it_was_merged_into(
+    page: SdkClient, server: ServerClient, acme: Workspace, ada: Customer, message: Message
+) -> None:
+    """As everywhere; but no alias of somebody known opens their messages to who proves nothing."""
+    mine = deliver(ada)
+    CustomerFactory.create(workspace=acme, external_id="ada-2", user_id="u-2")
+    people = {"customer": {"external_id": "ada-2"}, "into": {"external_id": "ada"}}
+    data(server.post(f"/api/v1/customers/{acme.id}/merge", people), status=200)
+    proven = token(sub="ada-2")
+    assert ids(fetch(page, external_id="ada-2", identityToken=proven)) == [mine.id]
+    assert ids(fetch(page, identityToken=proven)) == [mine.id]
+    seen = {"messageId": KEY, "external_id": "ada-2", "deliveryId": mine.id, "identityToken": proven}
+    assert [one["deliveryId"] for one in data(page.post(SHOWN, seen), status=200)["due"]] == [mine.id]
+    assert ids(fetch(page, userId="u-2")) == []
+    assert fetch(page, external_id="ada-2").json()["code"] == "identity_token_missing"
+
+
+def test_what_cannot_be_rendered_hides_nothing_else(page: SdkClient, acme: Workspace, anonymous: Customer) -> None:
+    offer(acme, key="price", content={"kind": "banner", "title": "{{ values.price | money: 2 }}"})
+    for _ in range(12):
+        deliver(anonymous, message_id="price", values={"price": "12 EUR"}, priority=5)
+    good = [deliver(anonymous, values={"coupon": "A1"}) for _ in range(2)]
+    answer = fetch(page, userId=ANON)
+    assert ids(answer) == [one.id for one in good]
+    assert data(fetch(page, userId=ANON, etag=answer["ETag"]), status=200) == {"unchanged": True}
+    more = deliver(anonymous, priority=1)
+    assert ids(fetch(page, userId=ANON, etag=answer["ETag"])) == [more.id, *(one.id for one in good)]
+
+
+def test_now_is_the_moment_of_the_delivery(page: SdkClient, acme: Workspace, anonymous: Customer) -> None:
+    """So that a text does not change without its tag."""
+    title = '{{ "now" | date: "%H:%M" }} {{ values.at | date: "%H:%M" }}'
+    offer(acme, key="clock", content={"kind": "banner", "title": title})
+    mine = deliver(anonymous, message_id="clock", values={"at": "now"})
+    InAppDelivery.objects.filter(id=mine.id).update(created_at=datetime(2026, 11, 20, 9, 30, tzinfo=UTC))
+    (one,) = data(fetch(page, userId=ANON), status=200)["messages"]
+    assert one["content"]["title"] == "09:30 09:30"
