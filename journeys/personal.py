@@ -42,8 +42,9 @@ PERSONAL = {
     "holdOuts": Kept(rows=f"FROM journeys_draw kept WHERE {OWN}"),
     "inAppDeliveries": Kept(rows=f"FROM journeys_inappdelivery kept WHERE {OWN}"),
     "unmatchedCalls": Kept(
-        rows="FROM journeys_unknownexternalid kept JOIN customers_customer customer "
-        "ON customer.external_id = kept.external_id AND customer.workspace_id = kept.workspace_id "
-        "WHERE customer.workspace_id = {workspace_id} AND customer.id = {customer_id}",
+        rows="FROM journeys_unknownexternalid kept JOIN ("
+        "SELECT workspace_id, external_id FROM customers_customer WHERE id = {customer_id} "
+        "UNION SELECT workspace_id, external_id FROM customers_alias WHERE customer_id = {customer_id}"
+        ") AS named USING (workspace_id, external_id) WHERE named.workspace_id = {workspace_id}",
     ),
 }
