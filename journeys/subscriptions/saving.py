@@ -17,6 +17,7 @@ from engage.json.documents import one_of
 from engage.models import AuditEntry, Workspace
 from journeys.design.authoring import require_callable
 from journeys.design.columns import column_mistakes
+from journeys.feed.numbering import number_fresh
 from journeys.models import Journey, Push, Subscription
 from journeys.steps.webhook_targets import RefusedRequest, parse_target
 from journeys.webhooks.circuits import try_now
@@ -24,9 +25,7 @@ from journeys.webhooks.sources import source_of_subscription
 
 MOST_SUBSCRIPTIONS, MOST_JOURNEYS, LONGEST_URL = 20, 50, 2_000
 _OF_STATE = ("host", "position", "number", "failing_since", "last_failure", "paused_at")
-_END_OF_FEED = Statement(
-    "SELECT max(position) FROM engage_feedbatch WHERE workspace_id = {workspace_id} AND position IS NOT NULL"
-)
+_END_OF_FEED = Statement("SELECT nextval('engage_feed_position')")  # behind all that was ever numbered
 _ALL = 2**31 - 1
 
 
@@ -50,7 +49,6 @@ class SavedSubscription(NamedTuple):
     outcome: Literal["created", "changed", "unchanged"]
 
 
-@transaction.atomic
 def save_subscription(
     *, workspace: Workspace, key: str, now: datetime, **changes: Unpack[SubscriptionChanges]
 ) -> SavedSubscription:
@@ -59,6 +57,12 @@ def save_subscription(
     A new one is told what happens from now on. Where other events are wanted, those that were on their way are cut
     anew, so some may come twice. Raises InvalidSubscription, with all mistakes; then nothing is written.
     """
+    number_fresh(workspace.pk)  # what nobody has read yet would be numbered behind a new one's begin
+    with transaction.atomic():
+        return _save(workspace, key, now, changes)
+
+
+def _save(workspace: Workspace, key: str, now: datetime, changes: SubscriptionChanges) -> SavedSubscription:
     Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     own = Subscription.objects.filter(workspace=workspace)
     stored = own.select_for_update(no_key=True).filter(key=key).first()
@@ -71,7 +75,7 @@ def save_subscription(
         return SavedSubscription(subscription, "unchanged")
     subscription.updated_at = now
     if stored is None:
-        subscription.position, subscription.number = _END_OF_FEED.column(workspace_id=workspace.pk)[0] or 0, _ALL
+        subscription.position, subscription.number = _END_OF_FEED.column()[0], _ALL
     elif (stored.types, stored.journeys) != (subscription.types, subscription.journeys):
         _cut_anew(subscription)
     subscription.save()

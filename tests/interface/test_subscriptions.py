@@ -98,6 +98,21 @@ def test_what_happens_is_pushed_as_the_feed_tells_it_in_batches_and_signed(
     assert len(receiver.arrived) == 2
 
 
+@pytest.mark.parametrize("before", ["unread", "paused"])
+def test_a_new_one_is_told_nothing_that_happened_before(
+    acme: Workspace, server: ServerClient, receiver: Receiver, before: str
+) -> None:
+    acme.feed = True
+    acme.save()
+    if before == "paused":
+        Subscription.objects.filter(pk=subscribe(server, receiver.url("/")).pk).update(key="old", paused_at=timezone.now())
+    tell_of(acme, "earlier")
+    subscribe(server, receiver.url("/"))
+    tell_of(acme, "now")
+    push()
+    assert results(receiver) == ["now"]
+
+
 def test_only_what_is_wanted_is_pushed(acme: Workspace, server: ServerClient, receiver: Receiver) -> None:
     wanted, other = (JourneyFactory.create(workspace=acme, key=key) for key in ("wanted", "other"))
     subscribe(server, receiver.url(), types=["journey.held"], journeys=["wanted"])
