@@ -66,6 +66,8 @@ def _value(member: Member, query: QueryDict) -> Any:
     name, text = member.spelling, single_value(query, member.spelling)
     if text is None:
         return None
+    if unstorable(text) is not None:
+        raise InvalidRequest(f"{name} holds what is no text.")
     if parsed := member.note(Parsed):
         return parsed.parse(text)
     if is_choice(member.hint):
@@ -74,8 +76,6 @@ def _value(member: Member, query: QueryDict) -> Any:
         return is_true(query, name)
     if member.hint is int:
         return _whole(name, text, member.note(Whole))
-    if unstorable(text) is not None:
-        raise InvalidRequest(f"{name} holds what is no text.")
     return text
 
 

@@ -144,10 +144,9 @@ JOURNEYS = Kind(
 
 
 def _save_segment(saving: Saving, described: SeedSegment) -> Segment:
-    stored = lock_segments(workspace=saving.workspace, segments=[described])
-    whole = replace(
-        described, changes={"name": saving.key, "conditions": None, "managed_by": None, **described.changes}
-    )
+    changes = {"name": saving.key, "conditions": None, "managed_by": None, **described.changes}
+    whole = replace(described, key=saving.key, changes=changes)
+    stored = lock_segments(workspace=saving.workspace, segments=[whole])
     seed_segments(workspace=saving.workspace, segments=[whole], stored=stored, customers={}, now=saving.now)
     return Segment.objects.get(workspace=saving.workspace, key=saving.key)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from urllib.parse import urlencode
 
 from engage.credentials import KEY_PREFIX
 from tests.abuse.calls import Call, Case, Spoil, cases, header
@@ -161,7 +162,35 @@ def _every_id_is(value_of: Callable[[str], str]) -> Spoil:
     return spoil
 
 
-IDS = cases("id", {name: _every_id_is(value_of) for name, value_of in _NO_IDS.items()})
+def _every_id_alone_is(text: str) -> Spoil:
+    """Also where a new thing may have any text for its key, and where the body does not repeat it."""
+
+    def spoil(call: Call) -> Iterable[Call]:
+        body = call.body and {name: value for name, value in call.body.items() if name != "key"}
+        for name in call.ids:
+            yield replace(call, ids={**call.ids, name: text}, body=body)
+
+    return spoil
+
+
+def _every_parameter_is(text: str) -> Spoil:
+    def spoil(call: Call) -> Iterable[Call]:
+        for parameter in map(referred, at("/paths")[call.template][call.method.lower()]["parameters"]):
+            if parameter["in"] == "query":
+                yield replace(call, query=f"?{urlencode({parameter['name']: text})}")
+
+    return spoil
+
+
+IDS = cases(
+    "id",
+    {name: _every_id_is(value_of) for name, value_of in _NO_IDS.items()}
+    | {"a NUL alone": _every_id_alone_is("\x00"), "a NUL within": _every_id_alone_is("a\x00b")}
+    | {
+        "a parameter with a NUL": _every_parameter_is("a\x00"),
+        "a parameter that ends in a NUL": _every_parameter_is("a,\x00"),
+    },
+)
 
 
 def _sent_with(method: str) -> Spoil:

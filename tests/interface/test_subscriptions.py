@@ -105,7 +105,8 @@ def test_a_new_one_is_told_nothing_that_happened_before(
     acme.feed = True
     acme.save()
     if before == "paused":
-        Subscription.objects.filter(pk=subscribe(server, receiver.url("/")).pk).update(key="old", paused_at=timezone.now())
+        old = subscribe(server, receiver.url("/"))
+        Subscription.objects.filter(pk=old.pk).update(key="old", paused_at=timezone.now())
     tell_of(acme, "earlier")
     subscribe(server, receiver.url("/"))
     tell_of(acme, "now")
