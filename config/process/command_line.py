@@ -58,6 +58,11 @@ def execute(arguments: list[str]) -> int:
             f"The output cannot be written: {error.strerror}. The command itself may have done its work.\n"
         )
         return 1
+    except UnicodeEncodeError as error:
+        if "--traceback" in arguments or not any(map(_is_no_text, arguments)):
+            raise
+        sys.stderr.write(f"An argument is no text in UTF-8: {error.object!r}.\n")
+        return 1
     except (ImproperlyConfigured, EmbeddedServerError, DatabaseError) as error:
         reason = None if "--traceback" in arguments else _reason(error, command="".join(arguments[1:2]))
         if reason is None:
@@ -65,6 +70,10 @@ def execute(arguments: list[str]) -> int:
         sys.stderr.write(f"{reason}\n")
         return 1
     return 0
+
+
+def _is_no_text(argument: str) -> bool:
+    return argument.encode(errors="ignore").decode() != argument
 
 
 def _write_no_more() -> None:

@@ -32,11 +32,19 @@ _ROWS_AT_ONCE = 10_000
 _MANY = 10_000
 OUTCOMES = ("created", "found", "failed", "skipped", "blank")
 _ERRORS = ("row", "error", "message")
+_LONGEST_TITLES = 100  # bytes
 
 # Writes rows, and in the transaction that ends that gives what became of them to the function.
 Write = Callable[[Sequence[Row], Callable[[Written], None]], None]
 # Is told how many bytes of the file and how many rows are done.
 Tell = Callable[[int, int], None]
+
+
+class NoErrorFile(Refusal):
+    """What is to become the error file is there already, and is something else, such as the file that is imported."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(f"{file} is there already, and no import has written it: name another error file.")
 
 
 class StillRunning(Refusal):
@@ -82,13 +90,15 @@ def import_file(
     """Imports the file, or the rest of it. `kind` is part of the import's id: what is done with the rows.
 
     `skips_rows`: conflicts of identifiers are no failures. `again`: also if it has been imported.
-    Raises InvalidHeader, InvalidFile, StillRunning, SegmentNotFound and TooManyAtOnce; what was done until then stays.
+    Raises InvalidHeader, InvalidFile, NoErrorFile, StillRunning, SegmentNotFound and TooManyAtOnce; what was done until
+    then stays.
     """
     with source.path.open("rb") as raw:
         digest = _digest(raw, source, kind)
         raw.seek(0)
         text = io.TextIOWrapper(raw, "utf-8-sig", newline="")
         rows = rows_of(source, text)
+        _require_error_file(errors)
         progress, _ = Import.objects.get_or_create(workspace_id=workspace_id, digest=digest)
         if progress.finished_at and not again:
             return Imported(id=digest, counts=progress.counts, before=True)
@@ -145,6 +155,15 @@ def _tell_errors(errors: Path, size: int, refused: Mapping[int, Refusal]) -> int
         file.flush()
         os.fsync(file.fileno())
         return file.tell()
+
+
+def _require_error_file(errors: Path) -> None:
+    if errors.exists():
+        if not errors.is_file():
+            raise NoErrorFile(errors)
+        with errors.open("rb") as file:
+            if file.readline(_LONGEST_TITLES).strip() not in {b"", ",".join(_ERRORS).encode()}:
+                raise NoErrorFile(errors)
 
 
 def _cut(errors: Path, size: int) -> None:

@@ -1,6 +1,7 @@
 """Arguments that several commands take."""
 
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,16 @@ def read_object(file: str) -> dict[str, Any]:
     try:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
+        raise CommandError(f"{file or repr(file)} cannot be read: {error.strerror}.") from None
     return parse_object(raw, subject="Standard input" if file == "-" else file)
+
+
+def file_named(text: str) -> Path:
+    """An argument that names a file, which need not be there."""
+    path = Path(text)
+    if not path.name:
+        raise ArgumentTypeError(f"{text!r} names no file.")
+    return path
 
 
 def workspace_named(key: str) -> Workspace:

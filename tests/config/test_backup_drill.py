@@ -96,6 +96,9 @@ def test_what_does_not_hold_is_told(acme: Workspace, elsewhere: str, tmp_path: P
 def test_nothing_to_restore_or_nowhere_to_restore_it_is_told(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"There is no engage-….dump"):
         drilled(tmp_path, address("postgres"))
+    (tmp_path / "engage-20261399T999999Z.dump").touch()  # digits of no time
+    with pytest.raises(CommandError, match=r"There is no engage-….dump"):
+        drilled(tmp_path, address("postgres"))
     (tmp_path / "engage-20200101T000000Z.dump").touch()
     with pytest.raises(CommandError, match="The database of --to"):
         drilled(tmp_path, address("none_of_that_name"))

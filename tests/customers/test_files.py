@@ -147,7 +147,7 @@ def test_conflicts_fail_or_are_skipped(
     CustomerFactory.create(workspace=acme, external_id="ada", email="a@example.com")
     file = written(tmp_path / "people.csv", "external_id,email\neve,a@example.com\n")
     if told is None:
-        with pytest.raises(CommandError, match="1 rows failed"):
+        with pytest.raises(CommandError, match="1 row failed"):
             imported(acme, file, "--on-conflict", how)
     else:
         assert told in imported(acme, file, "--on-conflict", how)
@@ -206,22 +206,54 @@ def test_a_file_does_what_the_same_customers_do_in_calls(
 
 def test_a_second_run_changes_nothing_and_another_one_goes_on(acme: Workspace, tmp_path: Path) -> None:
     file = written(tmp_path / "people.csv", "external_id,plan\nada,pro\nbob,free\n,oops\n")
-    with pytest.raises(CommandError, match="1 rows failed"):
+    with pytest.raises(CommandError, match="1 row failed"):
         imported(acme, file)
     Customer.objects.filter(external_id="ada").update(attributes={"plan": "max"})
     assert "has been imported (2 created, 1 failed)" in imported(acme, file)
     assert Customer.objects.get(external_id="ada").attributes == {"plan": "max"}
-    with pytest.raises(CommandError, match="1 rows failed"):
+    with pytest.raises(CommandError, match="1 row failed"):
         imported(acme, file, "--again")
     assert Customer.objects.get(external_id="ada").attributes == {"plan": "pro"}
     assert [row[0] for row in errors_of(file)] == ["row", "4"]
     # As if it had been killed after the first row.
     Import.objects.update(rows=1, counts={"created": 1}, error_bytes=0, finished_at=None)
     Customer.objects.update(attributes={})
-    with pytest.raises(CommandError, match="1 rows failed"):
+    with pytest.raises(CommandError, match="1 row failed"):
         imported(acme, file)
     assert {one[0]: one[4] for one in everybody(acme)} == {"ada": {}, "bob": {"plan": "free"}}
     assert Import.objects.get().counts == {"created": 1, "found": 1, "failed": 1, "skipped": 0, "blank": 0}
+
+
+def test_no_file_but_an_error_file_is_written_over(acme: Workspace, tmp_path: Path) -> None:
+    file = written(tmp_path / "people.csv", "external_id\nada\n,oops\n")
+    other = written(tmp_path / "notes.txt", "What to do.\n")
+    for taken in (file, other, tmp_path, Path("/dev/null")):
+        with pytest.raises(CommandError, match="name another error file"):
+            imported(acme, file, "--errors", str(taken))
+    assert (file.read_text(), other.read_text()) == ("external_id\nada\n,oops\n", "What to do.\n")
+    assert not Customer.objects.exists()
+
+
+@pytest.mark.django_db
+@each("command", ["import_customers", "export_customers"])
+@each("name", ["", "/"])
+def test_what_names_no_file_is_told(acme: Workspace, command: str, name: str) -> None:
+    with pytest.raises(CommandError, match="names no file"):
+        call_command(command, name, "--workspace", acme.key)
+
+
+def test_an_empty_segment_is_none_that_is_there(acme: Workspace, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="no segment ''"):
+        imported(acme, written(tmp_path / "people.csv", "external_id\nada\n"), "--segment", "")
+    assert not Customer.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failed_export_leaves_nothing_of_people_behind(acme: Workspace, ada: Customer, tmp_path: Path) -> None:
+    (tmp_path / "all.csv").mkdir()
+    with pytest.raises(CommandError, match="cannot be written"):
+        exported(acme, tmp_path / "all.csv")
+    assert [one.name for one in tmp_path.iterdir()] == ["all.csv"]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import argparse
 import re
 import subprocess
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,18 @@ class Command(BaseCommand):
 
 def _newest(folder: Path) -> tuple[Path, datetime]:
     """By the time in its name: a copy has another time of its own."""
-    dumps = {found[1]: path for path in folder.glob("*.dump") if (found := _DUMP.fullmatch(path.name))}
+    dumps = {made_at: path for path in folder.glob("*.dump") if (made_at := _made_at(path.name))}
     if not dumps:
         raise CommandError(f"There is no engage-….dump in {folder}: deploy/backup makes them.")
     latest = max(dumps)
-    return dumps[latest], datetime.strptime(f"{latest}+0000", "%Y%m%dT%H%M%S%z")
+    return dumps[latest], latest
+
+
+def _made_at(name: str) -> datetime | None:
+    with suppress(ValueError):  # digits of no time
+        if found := _DUMP.fullmatch(name):
+            return datetime.strptime(f"{found[1]}+0000", "%Y%m%dT%H%M%S%z")
+    return None
 
 
 def _restore(dump: Path, to: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
+from django.db import IntegrityError
 from django.urls import reverse
 from django.utils.crypto import get_random_string
 
@@ -45,7 +46,10 @@ class Command(BaseCommand):
         user = User.objects.filter(username=_NAME).first() or User(username=_NAME)
         user.is_staff = user.is_superuser = user.is_active = True
         user.set_password(password)
-        user.save()
+        try:
+            user.save()
+        except IntegrityError:
+            raise CommandError("Somebody else is making it at this moment. Once more, if you need it.") from None
         (code,) = replace_recovery_codes(user, number=1)
         for what, value in (
             ("user", _NAME),

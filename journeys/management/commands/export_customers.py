@@ -3,14 +3,13 @@
 import os
 import sys
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from customers.files.exporting import export_customers
 from engage.plurals import counted
-from journeys.management.arguments import workspace_named
+from journeys.management.arguments import file_named, workspace_named
 
 
 class Command(BaseCommand):
@@ -21,7 +20,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE.csv", type=Path)
+        parser.add_argument("file", metavar="FILE.csv", type=file_named)
         parser.add_argument("--workspace", required=True, metavar="KEY")
         parser.add_argument(
             "--for-spreadsheets",
@@ -47,6 +46,8 @@ class Command(BaseCommand):
             part.replace(file)
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be written: {error.strerror}.") from None
+        finally:
+            part.unlink(missing_ok=True)  # where it did not become the file
         if sys.stderr.isatty():
             sys.stderr.write("\n")
         told = f"; {left_out:,} left out, of whom only in-app messages have said anything" if left_out else ""

@@ -14,8 +14,9 @@ from customers.files.importing import OUTCOMES, Imported, Write, customers_of, i
 from customers.files.reading import Source
 from engage.errors import Refusal
 from engage.models import Workspace
+from engage.plurals import counted
 from engage.terminal import printable
-from journeys.management.arguments import workspace_named
+from journeys.management.arguments import file_named, workspace_named
 from journeys.walking.imported_events import events_of
 
 _EVERY_SECONDS = 0.2
@@ -38,7 +39,7 @@ changes nothing, but with --again. Nothing is started but by --start-journeys.
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
-        parser.add_argument("file", metavar="FILE.csv", type=Path)
+        parser.add_argument("file", metavar="FILE.csv", type=file_named)
         parser.add_argument("--workspace", required=True, metavar="KEY")
         parser.add_argument(
             "--map",
@@ -60,7 +61,7 @@ changes nothing, but with --again. Nothing is started but by --start-journeys.
             help="What becomes of a row with an identifier of somebody else: it fails, it is applied without that "
             "identifier, or it is left out, which the error file tells but is no failure.",
         )
-        parser.add_argument("--errors", type=Path, metavar="FILE", help="The error file; FILE.csv.errors.csv.")
+        parser.add_argument("--errors", type=file_named, metavar="FILE", help="The error file; FILE.csv.errors.csv.")
         parser.add_argument("--again", action="store_true", help="Import a file that has been imported once more.")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -103,7 +104,7 @@ changes nothing, but with --again. Nothing is started but by --start-journeys.
             return
         self.stdout.write(f"Import {imported.id[:12]}: {told}.")
         if counts.get("failed"):
-            raise CommandError(f"{counts['failed']:,} rows failed: {errors} has their numbers and why.")
+            raise CommandError(f"{counted(counts['failed'], 'row')} failed: {errors} has their numbers and why.")
         if counts.get("skipped"):
             self.stdout.write(f"{errors} has the numbers of the skipped ones.")
 
@@ -122,7 +123,7 @@ def _writer(workspace: Workspace, options: Any) -> Write:
     if options["events"]:
         return events_of(workspace.id, lead_to_nothing=not options["start_journeys"])
     segment_id = None
-    if key := options["segment"]:
+    if (key := options["segment"]) is not None:
         segment_id = segment_id_of_key(workspace_id=workspace.id, key=key)
         if segment_id is None:
             raise CommandError(f"The workspace has no segment {key!r}.")

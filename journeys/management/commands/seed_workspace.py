@@ -112,7 +112,7 @@ can reach) is printed as a warning.
             raise CommandError(f"--customers must be from 0 to {_MOST_CUSTOMERS_MADE:,}.")
         try:
             with acting(command("seed_workspace")):
-                seed = read_seed(read_object(options["file"] or str(_DEMO)))
+                seed = read_seed(read_object(str(_DEMO) if options["file"] is None else options["file"]))
                 if options["plan"]:
                     self._tell(
                         plan_seed(seed=seed, now=timezone.now(), confirmed=options["confirm"]), as_json=options["json"]

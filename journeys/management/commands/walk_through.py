@@ -56,11 +56,11 @@ a wait for an event to last until its time-out. The event of an event journey is
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        now = _instant(options["at"]) if options["at"] else timezone.now()
+        now = timezone.now() if options["at"] is None else _instant(options["at"])
         try:
             journey = journey_known_as(name=options["journey"], workspace_key=options["workspace"])
             customer = customer_known_as(workspace_id=journey.workspace_id, name=options["customer"])
-            payload = _payload(options["payload"]) if options["payload"] else {}
+            payload = {} if options["payload"] is None else _payload(options["payload"])
             walk = walk_through(journey=journey, customer=customer, payload=payload, now=now)
         except Refusal as refusal:
             raise CommandError(printable(refusal.message)) from None

@@ -1,7 +1,9 @@
 """`manage.py identity_token`."""
 
+from datetime import UTC, datetime
 from io import StringIO
 
+import jwt
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -31,3 +33,16 @@ def test_it_prints_a_token_that_the_app_takes(acme: Workspace) -> None:
 def test_it_says_if_no_key_can_sign(acme: Workspace) -> None:
     with pytest.raises(CommandError, match="no such key"):
         call_command("identity_token", AppFactory.create(workspace=acme).id, "ada")
+
+
+def test_it_signs_with_a_key_that_has_not_ended_for_as_long_as_is_taken(acme: Workspace) -> None:
+    app = AppFactory.create(workspace=acme, identity="enforce")
+    ended = datetime(2026, 1, 1, tzinfo=UTC)
+    for kid, expires_at in (("good", None), ("next", ended)):
+        IdentityKey.objects.create(workspace=acme, app=app, kid=kid, alg="HS256", secret=SECRET, expires_at=expires_at)
+    printed = StringIO()
+    call_command("identity_token", app.id, "ada", stdout=printed)
+    assert jwt.get_unverified_header(printed.getvalue().strip())["kid"] == "good"
+    for seconds in (0, 86_401, 10**20):
+        with pytest.raises(CommandError, match="from 1 to 86400"):
+            call_command("identity_token", app.id, "ada", "--seconds", str(seconds))

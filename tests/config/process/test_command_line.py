@@ -47,6 +47,15 @@ def test_where_a_setting_is_refused() -> None:
 
 
 @pytest.mark.slow
+def test_an_argument_that_is_no_text() -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "export_workspace", b"acm\xff"], cwd=ROOT, env=os.environ, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"An argument is no text in UTF-8: 'acm\\udcff'.\n")
+
+
+@pytest.mark.slow
 def test_who_wants_to_see_where_it_was_raised_is_shown() -> None:
     assert "Traceback" in manage("prune --traceback", DATABASE_URL=NOBODY).stderr
 

@@ -235,6 +235,14 @@ def test_a_name_that_several_workspaces_use_needs_the_workspace(journey: Journey
             ["welcome", "--workspace", "acme", "--customer", "ada", "--payload", "/none.json"],
             "/none.json cannot be read: No such file or directory.",
         ),
+        (
+            ["welcome", "--workspace", "acme", "--customer", "ada", "--payload", ""],
+            "'' cannot be read: Is a directory.",
+        ),
+        (
+            ["welcome", "--workspace", "acme", "--customer", "ada", "--at", ""],
+            "--at must be a time in ISO 8601 such as 2026-11-20T12:00:00Z, not ''.",
+        ),
     ],
 )
 def test_what_is_not_there_is_named(journey: Journey, ada: Customer, arguments: list[str], message: str) -> None:

@@ -260,3 +260,11 @@ def test_keys_and_apps_that_are_not_named_are_left_to_others(seed: Seed) -> None
         App.objects.select_for_update(no_key=True).get()
         others = described(apiKeys=[{"name": "other"}], apps=[{"name": "other"}])
         assert elsewhere(lambda: seed(others))["apiKeys"].keys() == {"other"}
+
+
+@pytest.mark.django_db
+def test_an_empty_name_of_a_file_is_not_the_demo() -> None:
+    """As a script passes it that forgot to set a variable."""
+    with pytest.raises(CommandError, match="'' cannot be read: Is a directory"):
+        call_command("seed_workspace", "")
+    assert not Workspace.objects.exists()
