@@ -1,6 +1,7 @@
 """The filter `date`: an instant in a format, and perhaps in a time zone."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
@@ -33,6 +34,8 @@ def date(value: Any, form: Any = "", zone: Any = None, *, context: Context) -> A
     where = UTC if zone is None else _zone(as_text(zone))
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=where)
+        with suppress(OverflowError):  # what clocks pass over in spring is an hour later
+            moment = moment.astimezone(UTC).astimezone(where)
     elif zone is not None:
         moment = moment.astimezone(where)
     return moment.strftime(_OWN_DIRECTIVE.sub(lambda found: _written(moment, found), form))

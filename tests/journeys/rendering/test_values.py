@@ -59,6 +59,8 @@ from tests.support.cases import each
         ("{{ 'now' | date: '%s' | plus: 86400 | date: '%F' }} {{ 'today' | date: '%F' }}", "2026-11-21 2026-11-20"),
         ("{{ '2026-11-20T23:30:00+02:00' | date: '%H %d' }} {{ '2026-01-02' | date: '%j' }}", "23 20 002"),
         ("{{ '2026-11-20T23:30:00+02:00' | date: '%z %s' }}", "+0200 1795210200"),
+        ("{{ '2027-03-28T02:30' | date: '%R %z', 'Europe/Berlin' }}", "03:30 +0200"),
+        ("{{ '0001-01-01' | date: '%F', 'Europe/Berlin' }}", "1-01-01"),
         ("{{ 'soon' | date: '%Y' }}", "soon"),
         ("{{ customer.tags | date: '%Y' | size }}", "3"),
     ],
