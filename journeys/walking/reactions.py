@@ -163,7 +163,10 @@ def _listeners(events: Sequence[NewEvent], *, except_for: Collection[str]) -> tu
 
 
 def _reached(events: Sequence[NewEvent], watches: Sequence[_Row]) -> list[ReachedGoal]:
-    """The goals that are reached, as the journeys define them now, each by the first such event; most events: none."""
+    """The goals that are reached, each by the first such event; most events: none.
+
+    Of which name, the watch says; the rest is as the journeys define it now.
+    """
     if not watches:
         return []
     goals, known = goals_of({watch["journey_id"] for watch in watches}), nothing_known(timezone.now())
@@ -172,8 +175,9 @@ def _reached(events: Sequence[NewEvent], watches: Sequence[_Row]) -> list[Reache
         told.setdefault((event.customer_id, event.name), []).append(event)
     found = []
     for watch in watches:
-        if (goal := goals.get(watch["journey_id"], {}).get(watch["goal"])) is None:
+        if (defined := goals.get(watch["journey_id"], {}).get(watch["goal"])) is None:
             continue
+        goal = replace(defined, name=watch["awaits_event"])
         for event in told.get((watch["customer_id"], watch["awaits_event"]), ()):
             if goal.matches(occurrence_of(event), from_bridge=event.source.is_bridge, known=known):
                 found.append(ReachedGoal(event, watch["watch_id"], watch["journey_id"], watch["id"], watch["goal"]))

@@ -220,6 +220,24 @@ def test_what_was_reached_goes_along_to_a_later_revision(server: ServerClient, j
     assert [one["count"] for one in goals(server, journey, "?revision=1")] == [0, 0]
 
 
+@each("hold_out", [None, {"share": 1 - 1e-9}])
+def test_a_goal_whose_event_is_changed_counts_the_former_one_for_who_was_there_before(
+    server: ServerClient, journey: Journey, ada: Customer, hold_out: Any
+) -> None:
+    Journey.objects.filter(id=journey.id).update(hold_out=hold_out)
+    data(trigger(server, journey, {"customerId": ada.id}))
+    let_workers_decide()
+    path, body = f"/api/v1/journeys/acme/{journey.key}", {"steps": STEPS, "goals": [{**BOUGHT, "event": "paid"}]}
+    data(server.put(path, {**body, "holdOut": hold_out}, headers={"If-Match": "*"}), status=200)
+    for event, number in (("paid", 0), ("ordered", 1)):
+        one_event = {"customerId": ada.id, "eventName": event}
+        told = data(server.post(customers_path(ada.workspace, "events?dryRun=true"), one_event), status=200)
+        assert [len(one["goals"]) for one in told["events"]] == [number]
+        report(server, ada, event)
+        (goal,) = goals(server, journey)
+        assert goal["heldOut" if hold_out else "count"] == number
+
+
 def test_another_tenant_counts_its_own(
     server: ServerClient, rival_server: ServerClient, rival: Workspace, journey: Journey, ada: Customer
 ) -> None:
