@@ -175,7 +175,8 @@ def close_journey(asked: Asked[SteerBody, DryRun], journey: Journey) -> Steered:
 def activate_journey(asked: Asked[SteerBody, DryRun], journey: Journey) -> Steered:
     """Activate a closed or aborted journey
 
-    Customers enter again. A journey that is held stays held, and one whose definition is not valid is refused.
+    Customers enter again. A journey that is held stays held, and one whose definition is not valid is refused, as is
+    one that names a variable or a connection that is gone.
 
     Calling again changes nothing more, so the call may be repeated.
     """

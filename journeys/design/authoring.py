@@ -22,7 +22,7 @@ from journeys.hold_out import parse_hold_out
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.guards import parse_guards
-from journeys.steps.definition import names_within, parse_steps, readable_steps
+from journeys.steps.definition import names_within, parse_steps, readable_steps, require_known
 from journeys.steps.exit_rules import parse_exit_rules
 from journeys.steps.goals import parse_goals, require_countable
 from journeys.steps.payloads import check_payload_schema, names_with
@@ -159,10 +159,13 @@ def refusals_of(
     """Why the journey may not be saved with these steps and exit rules: every mistake in them.
 
     `changed` names the fields that differ from what was saved; None: all of them. Unchanged steps need not keep to
-    rules that came later. A journey that is switched off may keep whatever it has: what has become invalid must not
-    keep anybody from switching it off.
+    rules that came later, but what they name must be there when the journey is switched on: meanwhile it could be
+    deleted. A journey that is switched off may keep whatever it has: what has become invalid must not keep anybody from
+    switching it off.
     """
     kept = _kept(changed)
+    known = KnownInWorkspace(journey.workspace_id) if journey.workspace_id else None
+    opens = journey.active and "active" in (changed or ())
     names = names_with(names_within(steps), journey.payload_schema)
     checks: tuple[tuple[str, Callable[[], object]], ...] = (
         ("", lambda: _check_fields(journey)),
@@ -181,9 +184,10 @@ def refusals_of(
                 stored="steps" in kept,
                 names=None if journey.payload_schema is None else names,
                 require_callable=require_callable,
-                known=KnownInWorkspace(journey.workspace_id) if journey.workspace_id else None,
+                known=known,
             ),
         ),
+        ("steps", lambda: require_known(steps, known) if known and opens and "steps" in kept else None),
         ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept, names=names)),
         ("guards", lambda: parse_guards(journey.guards)),
         ("payload_schema", lambda: _check_payload_schema(journey)),

@@ -5,7 +5,7 @@ last step. A journey without steps completes at once.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,15 +18,16 @@ from journeys.steps.delay import Delay
 from journeys.steps.exit import Exit
 from journeys.steps.in_app import InApp
 from journeys.steps.kinds import KeptBy
-from journeys.steps.send import SendStep
+from journeys.steps.send import SendStep, no_connection
 from journeys.steps.split import Split
+from journeys.steps.templated import places_reading
 from journeys.steps.track_event import TrackEvent
 from journeys.steps.update_profile import UpdateProfile
 from journeys.steps.wait_for_event import WaitForEvent
 from journeys.steps.wait_until import WaitUntil
 from journeys.steps.webhook import Webhook
 from journeys.steps.webhook_targets import Target
-from journeys.steps.written import LONGEST_ID, InvalidSteps, Known, UnknownStepType, WrittenStep
+from journeys.steps.written import LONGEST_ID, InvalidSteps, Known, UnknownStepType, WrittenStep, no_variable
 
 MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -99,6 +100,31 @@ def readable_steps(value: object) -> dict[str, Step]:
                 WrittenStep(part=part, id=step_id, following=following, ids=ids, names=NAMES, stored=True)
             )
     return readable
+
+
+def require_known(value: object, known: Known) -> None:
+    """Raises InvalidSteps for variables and connections that stored steps name, unless they are known and take inputs.
+
+    An in-app message that is not shown any more makes its step `skipped`, and is no mistake of stored ones.
+    """
+    readable = readable_steps(value)
+    with Reading() as read:
+        for number, step in enumerate(value if isinstance(value, list) else ()):
+            for place, why in _lacking(readable.get(str(step.get("id"))), known) if isinstance(step, dict) else ():
+                read.note(Part(None, f"steps[{number}].{place}", InvalidSteps), why)
+
+
+def _lacking(step: Step | None, known: Known) -> Iterator[tuple[str, str]]:
+    """What is not there that the step names, and what its connection would never take: where, and why."""
+    for place, name in places_reading(step, "vars"):
+        if name not in known.variables:
+            yield place, no_variable(name)
+    if isinstance(step, SendStep):
+        wanted = known.connection(step.connection)
+        if wanted is None:
+            yield "connection", no_connection(step.connection)
+        else:
+            yield from ((f"inputs.{name}" if name else "inputs", why) for name, why in step.mistakes(wanted))
 
 
 def _whatever(_: str) -> None:

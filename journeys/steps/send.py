@@ -27,6 +27,11 @@ _DEEPEST = 20
 _NO_INPUTS = TemplatedJson({}, constant=True)
 
 
+def no_connection(key: str) -> str:
+    """Why a connection is refused that the workspace does not have."""
+    return f"is {key!r}, but the workspace has no connection with this key."
+
+
 @dataclass(frozen=True, kw_only=True)
 class SendStep(SendingStep):
     """Sends by the connection with this key."""
@@ -109,7 +114,7 @@ def _require_fitting(sent: SendStep, step: WrittenStep, named: Part) -> None:
     """Refuses a connection that is not there, and inputs that it would never take."""
     wanted = step.known.connection(sent.connection) if step.known else None
     if wanted is None:
-        named.refuse(f"is {sent.connection!r}, but the workspace has no connection with this key.")
+        named.refuse(no_connection(sent.connection))
     with Reading() as read:
         for name, why in sent.mistakes(wanted):
             read.note(Part(None, f"{step.part.place}.inputs{f'.{name}' if name else ''}", step.part.refusal), why)

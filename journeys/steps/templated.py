@@ -230,12 +230,16 @@ def templated_parts(value: Any) -> Iterator[TemplatedText | TypedValue]:
 
 def names_read(value: Any, root: str) -> set[str]:
     """The names after this root in all that is templated in it."""
-    names: set[str | None] = set()
+    return {name for _, name in places_reading(value, root)}
+
+
+def places_reading(value: Any, root: str) -> Iterator[tuple[str, str]]:
+    """The places within the step of all that is templated in it, with the names after this root there."""
     for part in templated_parts(value):
-        names.update(
-            part.template.names_after(root) if isinstance(part, TemplatedText) else [part.path.name_after(root)]
-        )
-    return {name for name in names if name is not None}
+        if isinstance(part, TemplatedText):
+            yield from ((part.place, name) for name in part.template.names_after(root) if name is not None)
+        elif (after := part.path.name_after(root)) is not None:
+            yield f"{part.place}.{VALUE}", after
 
 
 def unescaped_markup(value: Any) -> list[str]:

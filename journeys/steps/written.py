@@ -23,6 +23,11 @@ class UnknownStepType(InvalidSteps):
     """A step is of no type that this version knows."""
 
 
+def no_variable(name: str | None) -> str:
+    """Why a variable is refused that the workspace does not have."""
+    return f"reads vars.{name}, but the workspace has no variable of this name."
+
+
 class Known(Protocol):
     """What a workspace has that a definition may name; it is asked for only if a definition names such a thing."""
 
@@ -56,7 +61,7 @@ class Written:
         if name is None:
             part.refuse("reads vars without a name: write vars and the name of a variable, such as vars.shop.")
         if self.known is not None and name not in self.known.variables:
-            part.refuse(f"reads vars.{name}, but the workspace has no variable of this name.")
+            part.refuse(no_variable(name))
 
     def place_of(self, part: Part) -> str:
         """The place of a part within this: `body.user.name`."""

@@ -1,11 +1,14 @@
 """Staff hold, resume, close and abort journeys, take calls back, and hold hosts: asked with numbers, kept with why."""
 
+from html import unescape
+
 import pytest
 from django.test import Client
 
 from engage.admin.parts.columns import page_url
 from engage.models import AuditEntry, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, SteeredHost, SteeringAct, Trigger
+from tests.admin.forms import edit, form_of
 from tests.admin.staff import member, staff_with
 from tests.journeys.walking.stories import enter
 from tests.support.audit import told
@@ -77,6 +80,18 @@ def test_an_abort_needs_its_reason_and_a_pace_is_a_number(staff: Client, journey
     assert staff.get(steer(journey, "explode")).status_code == 404
     assert "nothing to hold or to resume" not in done(staff, steer(journey, "abort"), reason="Enough.")
     assert "nothing to hold or to resume" in done(staff, steer(journey, "hold"))
+
+
+def test_a_journey_whose_variable_is_gone_is_not_opened(staff: Client, acme: Workspace) -> None:
+    """Neither by the button nor by the switch of the form, which say why."""
+    note = {"id": "note", "type": "update_profile", "attributes": {"shop": "{{ vars.shop }}"}}
+    closed: Journey = JourneyFactory.create(workspace=acme, steps=[note], active=False)
+    why = "reads vars.shop, but the workspace has no variable of this name."
+    assert why in unescape(done(staff, steer(closed, "activate"), reason=""))
+    sent = {**form_of(staff, closed), "active": "on"}
+    assert why in unescape(staff.post(page_url(closed), sent).content.decode())
+    assert not Journey.objects.get().active
+    edit(staff, closed, form_of(staff, closed), name="Renamed")
 
 
 def test_a_call_is_taken_back_on_its_page(staff: Client, journey: Journey, server: ServerClient) -> None:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from customers.models import Segment, SegmentMembership
 from engage.models import AuditEntry, Workspace
+from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.design.opening import close
 from journeys.models import Connection, Journey, JourneyRevision, Subscription, Variable
 from tests.support.audit import written
@@ -156,6 +157,37 @@ def test_what_journeys_use_is_neither_deleted_nor_broken(acme: Workspace, server
     }
     refused(put(server, "connections/acme/mail", more, etag="*"), status=409, error="Breaks journeys")
     data(put(server, "connections/acme/mail", more, etag="*", query="?confirm=true"), status=200)
+
+
+@pytest.mark.django_db
+def test_what_was_deleted_while_a_journey_was_closed_must_be_there_to_open_it(
+    acme: Workspace, server: ServerClient
+) -> None:
+    steps = [
+        {"id": "mail", "type": "send", "connection": "mail", "inputs": {"shop": "{{ vars.shop }}"}},
+        {**CALL, "body": {"shop": {"$value": "vars.shop", "default": ["{{ vars.kept }}"]}}},
+    ]
+    for path, body in (("connections/acme/mail", MAIL), ("variables/acme/shop", {"value": 1}),
+                       ("variables/acme/kept", {"value": 1}), ("journeys/acme/welcome", {"steps": steps})):  # fmt: skip
+        data(put(server, path, body), status=201)
+    path = "/api/v1/journeys/acme/welcome"
+    data(server.post(f"{path}/close", {}), status=200)
+    for gone in ("variables/acme/shop", "connections/acme/mail"):
+        data(server.delete(f"/api/v1/{gone}", headers={"If-Match": "*"}), status=200)
+    before = stored()
+    for query in ("?dryRun=true", ""):
+        message = refused(server.post(f"{path}/activate{query}", {}), status=400, error="Invalid journey")
+        assert message == "steps[0].inputs.shop reads vars.shop, but the workspace has no variable of this name."
+    assert stored() == before
+    with pytest.raises(InvalidJourney) as why:
+        save_journey(workspace=acme, key="welcome", active=True, now=timezone.now())
+    assert [one.place for one in why.value.all_found()] == [
+        "steps[0].inputs.shop", "steps[0].connection", "steps[1].body.shop.$value",
+    ]  # fmt: skip
+    data(put(server, "journeys/acme/welcome", {"steps": steps, "name": "Renamed"}, etag="*"), status=200)
+    for path_of, body in (("connections/acme/mail", MAIL), ("variables/acme/shop", {"value": 1})):
+        data(put(server, path_of, body), status=201)
+    assert data(server.post(f"{path}/activate", {}), status=200)["state"] == "active"
 
 
 @pytest.mark.django_db

@@ -126,6 +126,8 @@ class JourneyForm(ManagedForm):
             return
         values = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
         values.pop(SAVE_OVER, None)
+        if not self._is_new:
+            values["workspace_id"] = self.instance.workspace_id
         content = {name: values.pop(name, None) for name in _REVISION_FIELDS}
         content["steps"] = steps_as_stored(content["steps"], self.stored_steps)
         changed = None if self._is_new else [name for name in self.changed_data if not self._is_same(name)]

@@ -30,6 +30,15 @@ def test_they_are_there_for_the_journeys_of_the_file_and_null_takes_one_away(see
     assert list(Variable.objects.values_list("name", flat=True)) == ["colours"]
 
 
+def test_a_file_opens_no_journey_whose_variable_is_gone(seed: Seed) -> None:
+    (welcome,) = reading("shop")
+    seed(described(variables={"shop": "Garden"}, journeys=[{**welcome, "active": False}]))
+    seed(described(variables={"shop": None}))
+    with pytest.raises(CommandError, match=r"^journeys\[0\]\.steps\[0\]\.attributes\.shop reads vars\.shop, but"):
+        seed(described(journeys=[{**welcome, "active": True}]))
+    assert not Journey.objects.get(key="welcome").active
+
+
 @pytest.mark.slow
 @each(
     "variables, message",
