@@ -6,12 +6,11 @@ without a value makes the step `skipped`, and the walk goes on.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from engage.json.described import told, within, written
-from engage.json.documents import Part, Reading
+from engage.json.described import taken_from, told, within
+from engage.json.documents import Fields, Part, Reading
 from journeys.rendering import Names, Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.inputs import Inputs
@@ -30,6 +29,44 @@ _NO_INPUTS = TemplatedJson({}, constant=True)
 def no_connection(key: str) -> str:
     """Why a connection is refused that the workspace does not have."""
     return f"is {key!r}, but the workspace has no connection with this key."
+
+
+def _read_connection(step: WrittenStep, part: Part) -> str:
+    key = part.text(at_most=LONGEST_KEY)
+    if step.known is not None and not step.stored and step.known.connection(key) is None:
+        part.refuse(no_connection(key))
+    return key
+
+
+def _read_inputs(step: WrittenStep, parts: Fields) -> TemplatedJson:
+    """Refuses also what the connection would never take, beside whatever else is wrong."""
+
+    def members(within: WrittenStep) -> TemplatedJson:
+        return read_members(within, parts["inputs"], deepest=_DEEPEST) if "inputs" in parts else _NO_INPUTS
+
+    with Reading() as read:
+        inputs = read(lambda: members(step))
+        if step.known is not None and not step.stored:
+            read(lambda: _require_fitting(step, parts["connection"], members(replace(step, stored=True)).value))
+    return inputs
+
+
+def _require_fitting(step: WrittenStep, named: Part, given: Mapping[str, Any]) -> None:
+    wanted = step.known.connection(_read_connection(step, named)) if step.known else None
+    with Reading() as read:
+        for name, why in _mistakes(given, wanted) if wanted else ():
+            read.note(Part(None, f"{step.part.place}.inputs{f'.{name}' if name else ''}", step.part.refusal), why)
+
+
+def _mistakes(given: Mapping[str, Any], wanted: Inputs) -> list[tuple[str, str]]:
+    constant = {name: value for name, value in given.items() if is_constant(value)}
+    known = {name: value for name, value in constant.items() if wanted.describes(name)}
+    return [
+        *((name, "is required by the connection.") for name in wanted.required if name not in given),
+        *((name, "is no input of the connection.") for name in given if not wanted.describes(name)),
+        *((name, "must have a value: the connection requires it.") for name in wanted.lacking(constant, of=constant)),
+        *((name, f"{why}.") for name, why in wanted.problems(known)),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +90,9 @@ class SendStep(SendingStep):
         },
     )
 
-    connection: str = written(
-        "connection", partial(Part.text, at_most=LONGEST_KEY), about=told("Connection", "connection", start="")
-    )
-    inputs: TemplatedJson = within(
-        "inputs", partial(read_members, deepest=_DEEPEST), default=_NO_INPUTS, about=told("Inputs", "inputs")
+    connection: str = within("connection", _read_connection, about=told("Connection", "connection", start=""))
+    inputs: TemplatedJson = taken_from(
+        _read_inputs, optional=["inputs"], default=_NO_INPUTS, about=[{"name": "inputs", **told("Inputs", "inputs")}]
     )
 
     @property
@@ -87,34 +122,6 @@ class SendStep(SendingStep):
             inputs |= TemplatedJson(html, constant).render(rendering)
         return inputs
 
-    @classmethod
-    def parse(cls, step: WrittenStep) -> Self:
-        parsed = super().parse(step)
-        if step.known is not None and not step.stored:
-            _require_fitting(parsed, step, step.part.field("connection"))
-        return parsed
-
     def mistakes(self, wanted: Inputs) -> list[tuple[str, str]]:
         """What of its inputs can never be right for a connection that wants these: where, and why."""
-        given = self.inputs.value
-        constant = {name: value for name, value in given.items() if is_constant(value)}
-        known = {name: value for name, value in constant.items() if wanted.describes(name)}
-        return [
-            *((name, "is required by the connection.") for name in wanted.required if name not in given),
-            *((name, "is no input of the connection.") for name in given if not wanted.describes(name)),
-            *(
-                (name, "must have a value: the connection requires it.")
-                for name in wanted.lacking(constant, of=constant)
-            ),
-            *((name, f"{why}.") for name, why in wanted.problems(known)),
-        ]
-
-
-def _require_fitting(sent: SendStep, step: WrittenStep, named: Part) -> None:
-    """Refuses a connection that is not there, and inputs that it would never take."""
-    wanted = step.known.connection(sent.connection) if step.known else None
-    if wanted is None:
-        named.refuse(no_connection(sent.connection))
-    with Reading() as read:
-        for name, why in sent.mistakes(wanted):
-            read.note(Part(None, f"{step.part.place}.inputs{f'.{name}' if name else ''}", step.part.refusal), why)
+        return _mistakes(self.inputs.value, wanted)

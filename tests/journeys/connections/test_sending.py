@@ -241,6 +241,18 @@ def test_what_can_never_be_sent_is_a_mistake(acme: Workspace, rival: Workspace, 
     ]  # fmt: skip
 
 
+def test_all_that_is_wrong_with_a_step_is_told_at_once(server: ServerClient, acme: Workspace) -> None:
+    connect(acme, "https://mail.example/send")
+    inputs = {"to": "{{ vars.nope }}", "cc": "b"}
+    steps = [{**STEP, "inputs": inputs, "connection": key, "onFailure": "stop", "id": key} for key in ("mailer", "no")]
+    answer = server.put("/api/v1/journeys/acme/welcome", {"steps": steps})
+    assert answer.status_code == 422
+    assert sorted(one["place"] for one in answer.json()["details"]) == [
+        "steps[0].inputs.cc", "steps[0].inputs.text", "steps[0].inputs.to", "steps[0].onFailure",
+        "steps[1].connection", "steps[1].inputs.to", "steps[1].onFailure",
+    ]  # fmt: skip
+
+
 def test_a_connection_has_what_a_request_has_and_what_it_keeps_is_read(
     server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver
 ) -> None:
