@@ -6,6 +6,7 @@ There are no references, and patterns are of re2. What is wrong is said with the
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -43,6 +44,18 @@ def _meets_pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[Valida
         yield ValidationError("")
 
 
+def _is_multiple(validator: Any, divisor: Any, value: Any, _: Any) -> Iterator[ValidationError]:
+    """Of the numbers as they are written, in tenths and hundredths: floats have no 0.01."""
+    if validator.is_type(value, "number"):
+        (over, under), (by, of) = _ratio(value), _ratio(divisor)
+        if over * of % (under * by):
+            yield ValidationError("")
+
+
+def _ratio(number: float) -> tuple[int, int]:
+    return (number if isinstance(number, int) else Decimal(repr(number))).as_integer_ratio()
+
+
 class TooLaborious(Exception):
     """More rules were to be tried than the limit allows."""
 
@@ -72,7 +85,7 @@ def _counted(rule: Callable[..., Any]) -> Callable[..., Iterator[ValidationError
     return tried
 
 
-_RULES = {**Draft202012Validator.VALIDATORS, "pattern": _meets_pattern}
+_RULES = {**Draft202012Validator.VALIDATORS, "pattern": _meets_pattern, "multipleOf": _is_multiple}
 validator_of: Any = extend(
     Draft202012Validator, {name: _counted(rule) for name, rule in _RULES.items() if name in _WORDS}
 )

@@ -59,6 +59,27 @@ def test_a_payload_that_breaks_it_is_refused_with_the_places(
 
 
 @pytest.mark.django_db
+@each(
+    "multiple_of, fine, wrong",
+    [
+        (0.01, [19.99, 0.29, -1.1, 0, 7, 1e308, 4.35], [0.295, 1e-300]),
+        (0.3, [0.9, 3], [1, 1e308]),
+        (1e-300, [1e308, 7, 3e-300], [1.5e-300, 1e-310]),
+        (2, [2**53 + 2, 2**64 - 2, 4.0], [2**53 + 1, 2**64 - 1, 0.5]),
+    ],
+)
+def test_a_multiple_is_one_of_the_numbers_as_they_are_written(
+    journey: Journey, server: ServerClient, multiple_of: float, fine: list[float], wrong: list[float]
+) -> None:
+    schema = {"type": "object", "properties": {"m": {"type": "number", "multipleOf": multiple_of}}}
+    data(server.put(PATH, {"steps": [], "payloadSchema": schema}, headers={"If-Match": "*"}), status=200)
+    for numbers, statuses in ((fine, {200}), (wrong, {422})):
+        for number in numbers:
+            body = {"external_id": "ada", "payload": {"m": number}}
+            assert server.post(f"{PATH}/trigger?dryRun=true", body).status_code in statuses, number
+
+
+@pytest.mark.django_db
 def test_a_recipients_own_is_that_ones_result(journey: Journey, server: ServerClient) -> None:
     recipients = [
         {"external_id": "ada", "payload": GOOD},
