@@ -174,20 +174,19 @@ def create_subscription(asked: Asked[SubscriptionBody, None]) -> Answered[Defini
     sent = cast("dict[str, Any]", asked.request.data)
     if not sent:
         raise MissingParameter(_EMPTY)
-    key = sent.get("key")
-    if key is None:
-        key = f"s-{new_object_id()}"
-    if isinstance(key, str) and kinds.SUBSCRIPTIONS.find(asked.workspace_id, key).exists():
+    key = sent["key"] if isinstance(sent.get("key"), str) else f"s-{new_object_id()}"
+    if kinds.SUBSCRIPTIONS.find(asked.workspace_id, key).exists():
         raise SubscriptionExists(key)
     done = put_definition(
         kinds.SUBSCRIPTIONS,
         workspace_id=asked.workspace_id,
-        named=key if isinstance(key, str) else "",
+        named=key,
         written={name: value for name, value in sent.items() if value is not None},
         if_match=None,
         confirmed=False,
         dry_run=False,
         now=timezone.now(),
+        in_path=False,
     )
     return as_read(done.definition)
 

@@ -109,9 +109,10 @@ def put_definition(
     dry_run: bool,
     now: datetime,
     moved_by: str | None = None,
+    in_path: bool = True,
 ) -> PutDefinition:
     """Makes the definition, or replaces the one with this key or id by what is written. If somebody has those inside a
-    journey `moved_by` that, they go on in its revision.
+    journey `moved_by` that, they go on in its revision. Where the key is not `in_path`, only what is written names it.
 
     Mistakes come before all else (DefinitionInvalid), then what it would break (BreaksJourneys), then the version that
     the caller has seen (PreconditionRequired, PreconditionFailed). Nothing is saved by a dry run.
@@ -123,7 +124,7 @@ def put_definition(
     before = {} if stored is None else kind.written(stored)
     inside = queued_and_inside(stored)[1] if isinstance(stored, Journey) else None
     key = str(before.get("key", named))
-    row = _saved(kind, written, Saving(workspace, key, stored, confirmed, now))
+    row = _saved(kind, written, Saving(workspace, key, stored, confirmed, now), in_path=in_path)
     definition = _shown(kind, row, kept=_state_kept(written, stored))
     after = kind.written(row)
     changed = [name for name in {**before, **after} if not _is_same(name, before, after)]
@@ -166,13 +167,13 @@ def _shown(kind: Kind, row: Any, *, kept: Sequence[DefinitionWarning] = ()) -> D
     return Definition(row=row, item=_masked(item), etag=_etag(item), warnings=[*kept, *kind.warnings(row)])
 
 
-def _saved(kind: Kind, written: Mapping[str, Any], saving: Saving) -> Any:
+def _saved(kind: Kind, written: Mapping[str, Any], saving: Saving, *, in_path: bool) -> Any:
     """The row, saved. Raises DefinitionInvalid with all mistakes, of types as well as of rules."""
     key = saving.key
     try:
         with Reading() as read:
-            item = Part({**written, "key": key}, "", InvalidSeed)
-            if written.get("key", key) != key:
+            item = Part({**written, "key": key} if in_path else {"key": key, **written}, "", InvalidSeed)
+            if in_path and written.get("key", key) != key:
                 read.note(item.field("key"), f"must be {key!r}, as in the path, or be left out.")
             if getattr(saving.stored, "archived_at", None) is not None:
                 read.note(item.field("key"), "is that of an archived journey; restore it first.")

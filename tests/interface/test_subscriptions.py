@@ -319,6 +319,9 @@ def test_a_key_is_made_where_none_is_given_and_none_is_taken_twice(acme: Workspa
     refused(server.post(PATH, {}), status=400, error="Missing required parameter")
     bad = {"url": "ftp://x", "types": ["job.decided", "nonsense"], "journeys": ["nobody"], "batch": 101, "more": 1}
     assert refused_details(server, bad) == {"url", "types[1]", "journeys[0]", "batch", "more"}
+    message = refused(server.post(PATH, {"url": url, "key": 5}), status=422, error="Definition invalid")
+    assert message == "key must be a string, but a number came."
+    assert refused_details(server, {**bad, "key": []}) == {"key", "url", "types[1]", "journeys[0]", "batch", "more"}
 
 
 def refused_details(server: ServerClient, body: dict[str, Any]) -> set[str]:

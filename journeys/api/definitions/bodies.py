@@ -97,7 +97,7 @@ class VariableBody:
 class SubscriptionBody:
     """A subscription, whole. What is left out, or null, gets its default."""
 
-    key: Annotated[Any, _KEY, _TEXT] = None
+    key: Annotated[Any, "The key, as in the path if it is there; may be left out.", _TEXT] = None
     url: Annotated[Any, "Where events are posted. Required.", _TEXT] = None
     types: Annotated[
         Any, "The types of events that are pushed; all by default.", Keywords(type="array", items={"type": "string"})
