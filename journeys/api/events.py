@@ -286,7 +286,8 @@ def report_events(asked: Asked[EventsBody, EventsQuery]) -> Answered[Reported]:
 
     **Dry run:** `?dryRun=true` returns what each event would start, move and end, which goals it would count, and why
     other journeys that listen to its name would not start: as the events would take effect now, in their order, and as
-    a worker would decide now. Nothing is written. It needs the scope `customers:read` as well, and a key for certain
+    a worker would decide now. Of what is walked between them, it follows waits that directly follow one another, and
+    nothing else. Nothing is written. It needs the scope `customers:read` as well, and a key for certain
     journeys is told of these only. It counts towards the rate limit.
     """
     if asked.query.dry_run:

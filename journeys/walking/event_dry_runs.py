@@ -136,7 +136,7 @@ def try_reported_events(
 def _try(events: Sequence[NewEvent], workspace_id: str) -> Mapping[str, TriedEvent]:
     """What each event would do, by its id."""
     tried = {event.id: TriedEvent() for event in events}
-    reached, reactions = effects_of(events)
+    reached, reactions = effects_of(events, looks_ahead=True)
     concerned = {goal.journey_id for goal in reached} | {one.journey_id for one in reactions}
     keys = dict(Journey.objects.filter(id__in=concerned).values_list("id", "key"))
     for goal in reached:

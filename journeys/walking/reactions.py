@@ -5,7 +5,7 @@ enrollments meanwhile. The caller that commits wakes the workers for what is the
 An enrollment or a wait that begins later looks back for what it missed (enrollments/early_events.py).
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from journeys.entering.by_event import occurrence_of, queue_entries, starts_noth
 from journeys.steps.course import Course
 from journeys.steps.events import EventPattern, Known, nothing_known
 from journeys.steps.track_event import MAX_LINKS
+from journeys.steps.wait_for_event import WaitForEvent
 
 log = structlog.get_logger(__name__)
 _Row = dict[str, Any]
@@ -47,10 +48,24 @@ class _ActiveEnrollment:
         step = self.began_in.steps.get(self.step_id) if self.awaits else None
         return None if step is None else step.awaited
 
-    def looks_beyond(self, names: Collection[str]) -> bool:
+    def looks_beyond(self, names: Collection[str], *, looks_ahead: bool) -> bool:
         """Whether it compares an event of these names with what it knows."""
-        patterns = [*self.course.exit_rules.events, *filter(None, [self.awaited])]
+        waits = self._waits_ahead() if looks_ahead else filter(None, [self.awaited])
+        patterns = [*self.course.exit_rules.events, *waits]
         return any(pattern.looks_beyond and pattern.name in names for pattern in patterns)
+
+    def gone_on(self) -> "_ActiveEnrollment":
+        """Itself in the step that directly follows when the event has come, which may be a wait or not."""
+        step = self.course.steps.get(self.step_id)
+        following = step.on_event if isinstance(step, WaitForEvent) else None
+        return replace(self, began_in=self.course, step_id=following or "")
+
+    def _waits_ahead(self) -> Iterator[EventPattern]:
+        one, seen = self, set[str]()
+        while one.awaited is not None and one.step_id not in seen:
+            yield one.awaited
+            seen.add(one.step_id)
+            one = one.gone_on()
 
 
 class Reaction(NamedTuple):
@@ -100,27 +115,32 @@ def record_and_react(
 
 
 def effects_of(
-    events: Sequence[NewEvent], *, except_for: Collection[str] = ()
+    events: Sequence[NewEvent], *, except_for: Collection[str] = (), looks_ahead: bool = False
 ) -> tuple[list[ReachedGoal], list[Reaction]]:
     """What the events, in their order, do to what is there: goals that they reach, each once, and enrollments.
 
-    To an enrollment they do at most one thing: the first event that ends it ends it; unless one does, the first that it
-    waits for moves it.
+    The first event that ends an enrollment ends it; unless one does, the first that it waits for moves it. With
+    `looks_ahead`, later ones move it on from waits that directly follow, as they will where these look back.
     """
     enrollments, watches = _listeners(events, except_for=except_for)
-    return _reached(events, watches), _reactions(events, enrollments)
+    return _reached(events, watches), _reactions(events, enrollments, looks_ahead=looks_ahead)
 
 
-def _reactions(events: Sequence[NewEvent], rows: Sequence[_Row]) -> list[Reaction]:
-    inside: dict[str, list[_ActiveEnrollment]] = {}
-    for one in _active_enrollments(events, rows):
-        inside.setdefault(one.customer_id, []).append(one)
-    ends, moves = dict[str, Reaction](), dict[str, Reaction]()
+def _reactions(events: Sequence[NewEvent], rows: Sequence[_Row], *, looks_ahead: bool) -> list[Reaction]:
+    inside: dict[str, dict[str, _ActiveEnrollment]] = {}
+    for one in _active_enrollments(events, rows, looks_ahead=looks_ahead):
+        inside.setdefault(one.customer_id, {})[one.id] = one
+    ends, moves = dict[str, Reaction](), list[Reaction]()
     for event in events:
-        for one in inside.get(event.customer_id, ()):
-            if found := _reaction(one, event):
-                (moves if found.ends is None else ends).setdefault(one.id, found)
-    return [*ends.values(), *(move for move in moves.values() if move.enrollment_id not in ends)]
+        those = inside.get(event.customer_id, {})
+        for one in list(those.values()):
+            found = _reaction(one, event)
+            if found is not None and found.ends is not None:
+                ends.setdefault(one.id, found)
+            elif found is not None:
+                moves.append(found)
+                those[one.id] = one.gone_on() if looks_ahead else replace(one, awaits="")
+    return [*ends.values(), *(move for move in moves if move.enrollment_id not in ends)]
 
 
 # The active enrollments that the events may end or move, and the goals that they may reach, also of those that have
@@ -185,7 +205,9 @@ def _reached(events: Sequence[NewEvent], watches: Sequence[_Row]) -> list[Reache
     return found
 
 
-def _active_enrollments(events: Sequence[NewEvent], rows: Sequence[_Row]) -> list[_ActiveEnrollment]:
+def _active_enrollments(
+    events: Sequence[NewEvent], rows: Sequence[_Row], *, looks_ahead: bool
+) -> list[_ActiveEnrollment]:
     """The rows as enrollments, with what those know that compare the events with it."""
     names = {event.name for event in events}
     courses, now = courses_of({row[name] for row in rows for name in ("revision_id", "began_in")}), timezone.now()
@@ -204,7 +226,7 @@ def _active_enrollments(events: Sequence[NewEvent], rows: Sequence[_Row]) -> lis
         if (course := _course(row["revision_id"], courses)) is not None
         and (began_in := _course(row["began_in"], courses)) is not None
     ]
-    beyond = [one.id for one in active if one.looks_beyond(names)]
+    beyond = [one.id for one in active if one.looks_beyond(names, looks_ahead=looks_ahead)]
     known = known_to(beyond, now=now) if beyond else {}
     return [replace(one, known=known[one.id]) if one.id in known else one for one in active] if known else active
 

@@ -9,7 +9,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob
 from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report_many, results
-from tests.journeys.walking.stories import enter
+from tests.journeys.walking.stories import enter, history
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, refused
 from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
@@ -89,6 +89,29 @@ def test_what_it_moves_and_ends_is_told_in_the_order_of_the_events(
     (alone,) = tried(server, ORDERED)
     assert [one["reason"] for one in alone["not"]] == ["already_enrolled"]
     assert {one["enrollmentId"] for one in alone["moves"]} == {waits.id, stays}
+
+
+@each("names", ["go go go", "go stop", "go later go go now go", "later go now now go", "go left go"])
+def test_each_wait_that_directly_follows_another_is_told_with_its_own_event(
+    acme: Workspace, server: ServerClient, ada: Customer, names: str
+) -> None:
+    """A wait behind another step begins after all of them. What is told is what then happens."""
+    own = {"field": "event.properties.plan", "op": "eq", "to": "customer.plan"}
+    Customer.objects.filter(id=ada.id).update(attributes={"plan": "pro"})
+    waits = [
+        {"id": "a", "type": "wait_for_event", "event": "go", "timeout": "P3D", "onTimeout": None},
+        {"id": "b", "type": "wait_for_event", "event": "go", "where": own, "timeout": "P3D", "onTimeout": None},
+        {"id": "c", "type": "wait_for_event", "event": "now", "timeout": "P3D", "onTimeout": None},
+        {**THANK, "id": "note"},
+        {"id": "d", "type": "wait_for_event", "event": "go", "timeout": "P3D", "onTimeout": None},
+    ]
+    enrollment = inside(server, ada, [{"event": "left"}], waits)
+    events = [{**ORDERED, "eventName": name, "eventProperties": {"plan": "pro"}} for name in names.split()]
+    told = [move["stepId"] for one in tried(server, *events) for move in one["moves"]]
+    report_many(server, acme, events)
+    let_workers_walk()
+    went_on = [step for step, state in history(enrollment) if state == "done" and step != "note"]
+    assert told == ([] if "left" in names else went_on)
 
 
 def test_it_says_what_then_happens_and_writes_nothing(acme: Workspace, server: ServerClient, ada: Customer) -> None:
