@@ -168,9 +168,10 @@ def list_customer_deliveries(asked: Asked[None, DeliveriesQuery], customer_id: s
     """List what was sent to a customer
 
     Returns every webhook and every in-app message that journeys have sent for this customer, newest first, whatever
-    became of it. An enrollment's history has the requests and all attempts. Pages have 20 deliveries by default and at
-    most 100 (`limit`). A key that is limited to journeys reads what these have sent. Data that was pruned because of
-    its age is not included.
+    became of it. What was sent within about a second is in no certain order, but in the same on each page. An
+    enrollment's history has the requests and all attempts. Pages have 20 deliveries by default and at most 100
+    (`limit`). A key that is limited to journeys reads what these have sent. Data that was pruned because of its age is
+    not included.
     """
     query, allowed = asked.query, asked.key.journeys
     customer = customer_by_id(workspace_id=asked.workspace_id, customer_id=customer_id)

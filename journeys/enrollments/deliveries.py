@@ -1,7 +1,7 @@
-"""What journeys have sent, webhooks and in-app messages in one list, the latest first.
+"""What journeys have sent, webhooks and in-app messages in one list, the latest first, to about a second.
 
-Each kind is read along an index of its own, by ids that grow; a page is what comes first of both. So a place in the
-list is a place in each.
+Each kind is read along an index of its own, by ids that grow, those of messages from second to second; a page is what
+comes first of both. So a place in the list is a place in each.
 """
 
 import heapq

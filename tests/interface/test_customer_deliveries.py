@@ -1,5 +1,6 @@
 """GET /api/v1/customers/{workspaceId}/{customerId}/deliveries: what journeys have sent to a customer."""
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -8,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer
+from engage.database.object_ids import first_id_at, new_object_id
 from engage.json.instants import iso_utc
 from engage.models import Workspace
 from journeys.models import Journey
@@ -54,6 +56,19 @@ def test_both_kinds_are_listed_newest_first(server: ServerClient, ada: Customer,
         **of_webhooks, "deliveryId": sent.webhook_id, "at": iso_utc(ago(3)), "state": "delivered",
         "endedAt": iso_utc(ago(3)), "result": "Answered 200.", "attemptsMade": 1, "status": 200,
     }  # fmt: skip
+
+
+def test_what_was_sent_in_one_second_is_in_the_same_order_on_each_page(
+    server: ServerClient, ada: Customer, journey: Journey
+) -> None:
+    for second in (1, 2):
+        for tenths in (7, 1, 4):
+            at = ago(9) + timedelta(seconds=second, milliseconds=100 * tenths)
+            deliver(ada, created_at=at, journey_id=journey.id, id=first_id_at(at) + new_object_id()[8:])
+    told = read(server, ada)
+    assert [one["at"][:19] for one in told] == sorted((one["at"][:19] for one in told), reverse=True)
+    first = page(server, ada, "?limit=2")
+    assert [*first["deliveries"], *read(server, ada, f"?cursor={first['nextCursor']}")] == told
 
 
 def test_they_are_narrowed_by_each_condition(
