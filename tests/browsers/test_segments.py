@@ -78,6 +78,27 @@ def test_rows_and_json_are_two_views_of_one_text(staff: Staff, acme: Workspace) 
     assert staff.complaints == []
 
 
+def test_what_is_no_number_is_told_and_not_saved(staff: Staff, acme: Workspace) -> None:
+    many = {"field": "customer.seats", "op": "gt", "value": 100}
+    late = {"field": "customer.since", "op": "after", "value": {"now": "P7D"}}
+    segment = SegmentFactory.create(workspace=acme, conditions={"all": [many, late]})
+    page = staff.opens(segment)
+    value = page.get_by_label("Value of condition 1 of Conditions", exact=True)
+    value.fill("ten")
+    page.get_by_role("button", name="Save and continue editing").click()
+    expect(value).to_be_focused()
+    expect(page.locator(".studio-unread:not(:empty)")).to_contain_text("This is no number.")
+    value.fill("99,5")
+    page.get_by_label("Value of condition 2 of Conditions: number").fill("2.5")
+    page.keyboard.press("Tab")
+    expect(page.locator("[data-place='conditions.all[1]']")).to_contain_text("P1D")
+    page.get_by_label("Value of condition 2 of Conditions: unit").select_option(label="seconds")
+    saved(page)
+    within = {**late, "value": {"now": "PT2.5S"}}
+    assert Segment.objects.get().conditions == {"all": [{**many, "value": 99.5}, within]}
+    assert staff.complaints == []
+
+
 def test_who_may_only_look_sees_the_same_rows_and_changes_nothing(staff: Staff, acme: Workspace) -> None:
     segment = SegmentFactory.create(workspace=acme, conditions={"all": [PRO, {"not": PRO}]})
     onlooker = User.objects.create_user("onlooker", is_staff=True)

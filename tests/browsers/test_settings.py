@@ -139,6 +139,43 @@ def test_who_may_only_look_sees_the_same_forms_and_changes_nothing(staff: Staff,
         page.screenshot(path=Path(folder) / "settings-onlooker.png", full_page=True)
 
 
+def test_what_cannot_be_read_is_told_and_not_sent(staff: Staff, acme: Workspace) -> None:
+    goal = {"key": "bought", "event": "order_paid", "within": "P7D"}
+    journey = JourneyFactory.create(
+        workspace=acme, steps=[DAY], guards=GUARDS, goals=[goal], hold_out={"share": 0.1}, payload_schema=SCHEMA
+    )
+    page = settings(staff, journey)
+    guards, goals, held_out = (page.locator(f"#id_{name}-form") for name in ("guards", "goals", "hold_out"))
+    typed = {
+        guards.get_by_label("Share in percent"): ("ten", "12,5"),
+        guards.get_by_label("Customers", exact=True): ("1.000", "1000"),
+        goals.get_by_label("Within", exact=True): ("", "3"),
+        held_out.get_by_label("Share in percent"): ("1.000,5", "20"),
+    }
+    for field, (wrong, _) in typed.items():
+        field.fill(wrong)
+        page.keyboard.press("Tab")
+        expect(field).to_have_attribute("aria-invalid", "true")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator('[aria-invalid="true"]').first).to_be_focused()
+    for field, (_, right) in typed.items():
+        field.fill(right)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_selector("text=was changed successfully")
+    journey.refresh_from_db()
+    assert journey.guards == {**GUARDS, "failedShare": 0.125, "entries": 1000}
+    assert (journey.goals, journey.hold_out) == ([{**goal, "within": "P3D"}], {"share": 0.2})
+    page = staff.goes_to(page_url(journey).replace("/change/", "/send/"))
+    page.get_by_label("External ids").fill("ada")
+    page.get_by_label("percent").fill("ten")
+    page.get_by_role("button", name="See what would happen").click()
+    expect(page.get_by_label("percent")).to_be_focused()
+    page.get_by_label("percent").fill("2,5")
+    page.keyboard.press("Tab")
+    assert json.loads(page.locator("#id_payload").input_value()) == {"percent": 2.5}
+    assert staff.complaints == []
+
+
 SCHEMA = {
     "type": "object",
     "required": ["code"],

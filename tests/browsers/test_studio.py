@@ -167,6 +167,75 @@ def test_json_is_the_same_draft_and_nothing_is_lost(staff: Staff, acme: Workspac
     assert [step["for"] for step in JourneyDraft.objects.get().steps] == ["P7D", "P7D"]
 
 
+def chosen(page: Page, step: str) -> None:
+    page.locator(f".studio-step[data-step={step}]").click()
+    page.wait_for_selector(f"section[aria-label='Step {step}']")
+
+
+def typed(page: Page, label: str, text: str) -> None:
+    page.get_by_label(label, exact=True).first.fill(text)
+    page.keyboard.press("Tab")
+
+
+def test_what_cannot_be_read_is_kept_as_it_was_typed_and_told(staff: Staff, acme: Workspace) -> None:
+    """Neither what stood there before nor nothing is saved in its place."""
+    shown = {"id": "shown", "type": "in_app", "message": "nps", "priority": 5, "expires": "P7D"}
+    ways = {"id": "ways", "type": "split", "paths": [{"weight": 50, "next": None}, {"weight": 50, "next": None}]}
+    at = {"id": "at", "type": "delay", "at": "{{ now }}", "offset": "-P14D"}
+    test = {"field": "customer.score", "op": "gt", "value": 100}
+    branch = {"id": "branch", "type": "branch", "cases": [{"if": test, "next": None}], "else": None}
+    journey = JourneyFactory.create(workspace=acme, steps=[DAYS[0], shown, ways, at, branch])
+    page = opened(staff, journey)
+    labels = {"s0": "For", "shown": "Priority", "ways": "Weight", "at": "Shifted by: number", "branch": "Value of If"}
+    wrong = {"s0": "1 1/2", "shown": "high", "ways": "half", "at": "-3", "branch": "1.000,5"}
+    for step, label in labels.items():
+        chosen(page, step)
+        typed(page, label, wrong[step])
+        expect(page.get_by_label(label, exact=True).first).to_have_attribute("aria-invalid", "true")
+        expect(page.locator(".studio-unread").filter(has_text="This is no")).to_have_count(1)
+    staff.finds_nothing_serious("#content-main")
+    kept(page)
+    steps = JourneyDraft.objects.get().steps
+    stored = [steps[0]["for"], steps[1]["priority"], steps[2]["paths"][0]["weight"], steps[3]["offset"]]
+    assert [*stored, steps[4]["cases"][0]["if"]["value"]] == list(wrong.values())
+    for step in ("s0", "shown", "ways", "at"):
+        expect(page.locator(f".studio-step[data-step={step}]")).to_contain_text("mistake")
+    page.get_by_role("button", name="Publish…").click()
+    expect(page.locator(".studio-status")).to_contain_text("Mend it first.")
+    for step, text in {"s0": "1,5", "shown": "7", "ways": "12,5", "at": "3", "branch": "99,5"}.items():
+        chosen(page, step)
+        expect(page.get_by_label(labels[step], exact=True).first).to_have_value(wrong[step])
+        typed(page, labels[step], text)
+        expect(page.get_by_label(labels[step], exact=True).first).to_have_attribute("aria-invalid", "false")
+    kept(page)
+    steps = JourneyDraft.objects.get().steps
+    stored = [steps[0]["for"], steps[1]["priority"], steps[2]["paths"][0]["weight"], steps[3]["offset"]]
+    assert [*stored, steps[4]["cases"][0]["if"]["value"]] == ["P1.5D", 7, 12.5, "P3D", 99.5]
+
+
+def test_a_name_that_cannot_be_is_told_and_stays(staff: Staff, acme: Workspace) -> None:
+    profile = {"id": "profile", "type": "update_profile", "attributes": {"plan": "pro"}}
+    page = opened(staff, JourneyFactory.create(workspace=acme, steps=[profile, *DAYS]))
+    name = page.get_by_label("Name of the step")
+    for text, why in (("Welcome mail", "letters from a to z"), ("s1", "of this name already"), ("x" * 101, "letters")):
+        typed(page, "Name of the step", text)
+        expect(name).to_have_value(text)
+        expect(page.locator(".studio-unread:not(:empty)")).to_contain_text(why)
+        expect(page.locator(".studio-unread:not(:empty)")).to_contain_text("It stays profile.")
+    page.get_by_role("button", name="Publish…").click()
+    expect(page.locator(".studio-status")).to_contain_text("Mend it first.")
+    typed(page, "Name of the step", "profile")
+    page.get_by_role("button", name="Add to Attributes").click()
+    for text, why in (("plan", "of this name already"), ("", "It needs a name")):
+        typed(page, "Name 2 in Attributes", text)
+        expect(page.locator(".studio-unread:not(:empty)")).to_contain_text(f"{why}. It stays name1.")
+    typed(page, "Name 2 in Attributes", "constructor")
+    page.wait_for_selector("textarea[aria-label='Attributes constructor']")
+    kept(page)
+    assert JourneyDraft.objects.get().steps[0]["attributes"] == {"plan": "pro", "constructor": ""}
+    assert staff.complaints == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_it_is_seen(browser: Browser, live_server: LiveServer, acme: Workspace, width: int, scheme: Any) -> None:

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { read, write } from "../../../customers/static/customers/forms/json.js";
+import { holdsUnread, read, unread, write } from "../../../customers/static/customers/forms/json.js";
+import { numberOf, wholeOf } from "../../../customers/static/customers/forms/numbers.js";
 import { ofPercent, percentOf } from "../../../customers/static/customers/forms/percents.js";
 import { kindOf, listed, mayBecome, operated, reshaped, shapeOf, wordsOf } from "../../../customers/static/customers/forms/shapes.js";
 
@@ -50,6 +51,15 @@ test("a share is shown in percent and read again as it was", () => {
   for (let share = 1; share < 1000; share += 1) assert.equal(ofPercent(percentOf(share / 1000)), share / 1000);
   assert.deepEqual(["12,5", " 7 % ", "0.1", "", "-1", "ten", "1e2"].map(ofPercent), [0.125, 0.07, 0.001, null, null, null, null]);
   assert.deepEqual([0.29, read("0.10"), "0.1", undefined].map(percentOf), ["29", "10", "", ""]);
+});
+
+test("a number is read with a point or a comma, and what is none stays as it was typed", () => {
+  assert.deepEqual(["99,5", " 12 ", "-0,25", "007", "1e3", "1234,567", "0,125"].map((text) => write(numberOf(text))), ["99.5", "12", "-0.25", "7", "1e3", "1234.567", "0.125"]);
+  for (const text of ["1.000,5", "1,000", "1 000", "ten", "", "1/2", "5 %", "Infinity", "0x10", "1."]) assert.equal(numberOf(text), undefined, text);
+  assert.deepEqual(["12", "5,5", "5.5", "1e3", "12345678901234567890"].map((text) => write(wholeOf(text))), ["12", undefined, undefined, undefined, "12345678901234567890"]);
+  const typed = { a: [unread('te"n\\'), read("1.0")] };
+  assert.equal(write(typed), '{"a":["te\\"n\\\\",1.0]}');
+  assert.deepEqual([typed, { a: "ten" }, undefined].map(holdsUnread), [true, false, false]);
 });
 
 test("what a row cannot show whole is JSON", () => {

@@ -1,6 +1,7 @@
 // A textarea of JSON, and a form of the same value before it: two views of one text, which is what is sent. Where the
 // form is left alone, the text stays as it is written.
 import { el, replaced, tell, whenReleased } from "./dom.js";
+import { refusedIn } from "./entered.js";
 import { read, write } from "./json.js";
 
 /**
@@ -56,6 +57,13 @@ export function beside(area, label, formOf) {
   area.addEventListener("shown", () => show("json"));
   area.addEventListener("told", ({ detail }) => told(detail));
   const come = () => location.hash === `#${area.id}` && host.scrollIntoView();
+  area.form?.addEventListener("submit", (event) => {
+    const wrong = form.hidden ? null : refusedIn(form);
+    if (!wrong || event.defaultPrevented) return;
+    event.preventDefault();
+    if (!host.checkVisibility()) location.hash = area.id;
+    wrong.focus();
+  });
   addEventListener("hashchange", come);
   show("form");
   come();

@@ -1,7 +1,7 @@
 // Conditions as rows: a field, an operation, a value; grouped two deep. What is deeper, or of another form, is JSON.
 import { button, el, holding, input, said, select, suggesting } from "./dom.js";
-import { UNITS, parsed, written } from "./durations.js";
 import { write } from "./json.js";
+import { offsetEditor } from "./lengths.js";
 import { fieldsOf, frequent, kindHad } from "./names.js";
 import { START, isAlone, kindOf, listed, mayBecome, operated, reshaped, shapeOf, wordsOf } from "./shapes.js";
 import { jsonEditor, numberInput } from "./values.js";
@@ -67,24 +67,8 @@ function operand(kind, context, held, fields) {
   if (kind === "field") return suggesting(fields, value.to, (to) => held.set({ ...held.now, to }), named);
   if (kind === "number") return numberInput(value.value, put, named);
   if (kind === "flag") return select([[true, "yes"], [false, "no"]], value.value, put, named);
-  if (kind === "now") return offsetEditor({ value: value.value.now, set: (now) => put({ now: now ?? "PT0S" }), disabled, label: `Value of ${label}` });
+  if (kind === "now") return offsetEditor({ value: value.value.now, set: (now) => put({ now }), disabled, label: `Value of ${label}` });
   if (kind === "list") return input(wordsOf(value.value), (words) => put(listed(words, value.value)), { ...named, placeholder: "one, another" });
   if (kind === "json") return jsonEditor({ value: value.value, set: put, disabled, label: `Value of ${label}` });
   return suggesting(frequent(studio, value.field).map((one) => (typeof one === "string" ? one : write(one))), value.value, put, named);
-}
-
-/** A duration before or after something: a number, a unit and a side. */
-export function offsetEditor({ value, set, disabled, label, id }) {
-  const before = (value ?? "").startsWith("-");
-  const length = parsed(before ? value.slice(1) : value);
-  if (value !== undefined && !length) return input(value, (text) => set(text || undefined), { disabled, id, "aria-label": label });
-  const now = { number: length?.number ?? "", unit: length?.unit ?? "D", side: before ? "-" : "" };
-  const put = (more) => {
-    Object.assign(now, more);
-    set(/^\d+$/.test(now.number) ? now.side + written(now) : undefined);
-  };
-  return el("div", { class: "studio-with" },
-    input(now.number, (number) => put({ number }), { disabled, id, "aria-label": `${label}: number`, inputMode: "numeric", class: "engage-input studio-number" }),
-    select(UNITS, now.unit, (unit) => put({ unit }), { disabled, "aria-label": `${label}: unit` }),
-    select([["-", "before"], ["", "after"]], now.side, (side) => put({ side }), { disabled, "aria-label": `${label}: before or after` }));
 }

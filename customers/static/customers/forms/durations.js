@@ -3,7 +3,7 @@ export const UNITS = [["S", "seconds"], ["M", "minutes"], ["H", "hours"], ["D", 
 
 /** {number, unit}; null where it takes several units, or none. */
 export function parsed(text) {
-  const found = /^P(?:(\d+)([DW])|T(\d+(?:[.,]\d+)?)([HMS]))$/.exec(text ?? "");
+  const found = /^P(?:(\d+(?:[.,]\d+)?)([DW])|T(\d+(?:[.,]\d+)?)([HMS]))$/.exec(text ?? "");
   if (!found) return null;
   const [, days, of, times, unit] = found;
   return { number: days ?? times, unit: of ?? unit };

@@ -2,7 +2,11 @@
 //
 // What JavaScript would change is kept behind a NUL, which no stored text can hold: 1.0 is read as "\0001.0", and a name
 // such as "7", which would move to the front of its object, as "\0007".
+//
+// What was typed where a number should stand, and is none, is kept behind two, so that it stays there: "\0\0ten" is
+// written as the text "ten".
 const KEPT = "\u0000";
+const UNREAD = KEPT + KEPT;
 const TOKEN = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const WOULD_MOVE = /^"(?:0|[1-9]\d*)"$/;
 const WRITTEN = /"\\u0000((?:[^"\\]|\\.)*)"(:)?/g;
@@ -21,10 +25,16 @@ export function read(text) {
 /** The text of what was read. */
 export function write(value, indent = 0) {
   const text = JSON.stringify(value, null, indent);
-  return text && text.replace(WRITTEN, (_, kept, colon) => (colon ? `"${kept}":` : kept));
+  return text && text.replace(WRITTEN, (_, kept, colon) => {
+    if (colon) return `"${kept}":`;
+    return kept.startsWith("\\u0000") ? `"${kept.slice(6)}"` : kept;
+  });
 }
 
 /** The name as people know it, and back. */
-export const shownName = (name) => (name.startsWith(KEPT) ? name.slice(1) : name);
+export const shownName = (name) => name.replace(/^\0{1,2}/, "");
 export const keptName = (name) => (WOULD_MOVE.test(`"${name}"`) ? KEPT + name : name);
 export const isNumber = (value) => typeof value === "number" || (typeof value === "string" && value.startsWith(KEPT));
+export const unread = (text) => UNREAD + text;
+export const isUnread = (value) => typeof value === "string" && value.startsWith(UNREAD);
+export const holdsUnread = (value) => (JSON.stringify(value) ?? "").includes('"\\u0000\\u0000');

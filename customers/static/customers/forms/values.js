@@ -1,7 +1,9 @@
 // Editors of written values: JSON whose texts are templates, and which may hold {"$value": "name"}.
 import { button, el, holding, input, select, suggesting } from "./dom.js";
+import { entered, readInput, refused } from "./entered.js";
 import { isNumber, keptName, read, shownName, write } from "./json.js";
 import { valuesOf } from "./names.js";
+import { numberOf } from "./numbers.js";
 
 const KINDS = [["text", "Text"], ["value", "Value of"], ["number", "Number"], ["flag", "Yes or no"], ["null", "Nothing"], ["json", "JSON"]];
 const START = { text: "", value: { $value: "" }, number: 0, flag: true, null: null, json: {} };
@@ -51,22 +53,16 @@ export function jsonEditor({ value, set, disabled, label, id }) {
   area.addEventListener("change", () => {
     try {
       set(area.value.trim() ? read(area.value) : undefined);
-      said.textContent = "";
+      refused(area, said, "");
     } catch (error) {
-      said.textContent = `This is no JSON: ${error.message}`;
+      refused(area, said, `This is no JSON: ${error.message}`);
     }
   });
   return el("div", {}, area, said);
 }
 
 /** A number as it is written, such as 1.0. */
-export function numberInput(value, set, { optional, ...more } = {}) {
-  return input(isNumber(value) ? shownName(String(value)) : "", (text) => {
-    const number = text.trim();
-    if (!number && optional) set(undefined);
-    if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(number)) set(read(number));
-  }, { inputMode: "decimal", ...more });
-}
+export const numberInput = (value, set, more) => readInput(value, set, { of: numberOf, why: "This is no number. One is 99.5, or 1000.", inputMode: "decimal", ...more });
 
 /** One value of any kind. */
 export function valueEditor(context) {
@@ -93,8 +89,12 @@ export function membersEditor(context, editor = valueEditor, start = "") {
   if (!isObject(value)) return jsonEditor(context);
   const entries = Object.entries(value);
   const held = holding(entries, (next, reshape) => set(next.length || !context.optional ? Object.fromEntries(next) : undefined, reshape));
+  const whyNot = (name, to) => {
+    if (to && (to === shownName(name) || !Object.hasOwn(value, keptName(to)))) return "";
+    return `${to ? "There is one of this name already" : "It needs a name"}. It stays ${shownName(name)}.`;
+  };
   const rows = entries.map(([name, inner], at) => el("div", { class: "studio-member" },
-    input(shownName(name), (to) => to && !(keptName(to) in value) && held.set(held.now.with(at, [keptName(to), held.now[at][1]]), true), { disabled, "aria-label": `Name ${at + 1} in ${label}` }),
+    el("div", {}, entered(shownName(name), (to) => !whyNot(name, to) && held.set(held.now.with(at, [keptName(to), held.now[at][1]]), true), { whyNot: (to) => whyNot(name, to), disabled, "aria-label": `Name ${at + 1} in ${label}` })),
     editor({ ...context, id: undefined, value: inner, label: `${label} ${shownName(name)}`, set: (next, reshape) => held.set(held.now.with(at, [name, next === undefined ? start : next]), reshape) }),
     button("×", () => held.set(held.now.toSpliced(at, 1), true), { disabled, "aria-label": `Take ${shownName(name)} out of ${label}` })));
   const add = button("Add", () => held.set([...held.now, [free(value), start]], true), { disabled, "aria-label": `Add to ${label}` });
@@ -103,7 +103,7 @@ export function membersEditor(context, editor = valueEditor, start = "") {
 
 function free(value) {
   let number = 1;
-  while (`name${number}` in value) number += 1;
+  while (Object.hasOwn(value, `name${number}`)) number += 1;
   return `name${number}`;
 }
 

@@ -1,8 +1,10 @@
 // A form made from what a step's kind says of its fields: {name, type, label, help, required, …}.
-import { conditionEditor, offsetEditor } from "../../customers/forms/conditions.js";
+import { conditionEditor } from "../../customers/forms/conditions.js";
 import { button, el, holding, input, newId, said, select, suggesting } from "../../customers/forms/dom.js";
-import { UNITS, parsed, written } from "../../customers/forms/durations.js";
+import { readInput } from "../../customers/forms/entered.js";
 import { shownName } from "../../customers/forms/json.js";
+import { durationEditor, offsetEditor } from "../../customers/forms/lengths.js";
+import { wholeOf } from "../../customers/forms/numbers.js";
 import { ofPercent, percentOf } from "../../customers/forms/percents.js";
 import { bodyEditor, headersEditor, jsonEditor, membersEditor, numberInput, pathsEditor, textEditor } from "../../customers/forms/values.js";
 
@@ -52,20 +54,6 @@ function variants(about, context) {
   return el("div", { class: "studio-variants" },
     el("div", { class: "studio-field" }, el("label", { htmlFor: id }, about.label), select(options, chosen, change, { id, disabled })),
     fieldsOf(fields, context));
-}
-
-function duration({ value, set, disabled, label, id, optional }) {
-  const length = parsed(value);
-  if (value && !length) return input(value, (text) => set(text || undefined), { disabled, id });
-  const now = { number: length?.number ?? "", unit: length?.unit ?? "D" };
-  const put = (more) => {
-    Object.assign(now, more);
-    if (/^\d+([.,]\d+)?$/.test(now.number)) set(written(now));
-    else if (!now.number && optional) set(undefined);
-  };
-  return el("div", { class: "studio-with" },
-    input(now.number, (number) => put({ number }), { disabled, id, inputMode: "numeric", class: "engage-input studio-number" }),
-    select(UNITS, now.unit, (unit) => put({ unit }), { disabled, "aria-label": `${label}: unit` }));
 }
 
 function zone({ value, set, disabled, id, label, optional, studio }) {
@@ -194,14 +182,14 @@ const EDITORS = {
     return select(about.choices, value ?? first, (next) => set(next === first && value === undefined ? undefined : next), { id, disabled });
   },
   flag: ({ value, set, disabled, id, about }) => el("input", { type: "checkbox", id, disabled, checked: value ?? about.default ?? false, change: ({ target }) => set(target.checked === (about.default ?? false) ? undefined : target.checked) }),
-  whole: ({ value, set, disabled, id, optional }) => input(value ?? "", (text) => (/^-?\d+$/.test(text) ? set(Number(text)) : optional && set(undefined)), { id, disabled, inputMode: "numeric", class: "engage-input studio-number" }),
+  whole: ({ value, set, disabled, id, optional }) => readInput(value, set, { of: wholeOf, why: "This is no whole number. One is 1000.", id, disabled, optional, inputMode: "numeric", class: "engage-input studio-number" }),
   plain: ({ value, set, disabled, id, about }) => input(value, (text) => set(text || undefined), { id, disabled, placeholder: about.hint }),
   number: ({ value, set, disabled, id, optional }) => numberInput(value, set, { id, disabled, class: "engage-input studio-number", optional }),
-  percent: ({ value, set, disabled, id }) => input(percentOf(value), (text) => ofPercent(text) !== null && set(ofPercent(text)), { id, disabled, inputMode: "decimal", class: "engage-input studio-number" }),
+  percent: ({ value, set, disabled, id }) => readInput(value, set, { of: (text) => ofPercent(text) ?? undefined, show: percentOf, why: "This is no percentage. One is 12.5.", id, disabled, inputMode: "decimal", class: "engage-input studio-number" }),
   pick: ({ value, set, disabled, id, about }) => select([[undefined, "…"], ...about.choices], value, (next) => set(next), { id, disabled }),
   any: jsonEditor, object,
   weight: ({ value, set, disabled, id }) => numberInput(value, set, { id, disabled, class: "engage-input studio-number" }),
   offset: offsetEditor, condition: conditionEditor, members: membersEditor, headers: headersEditor, paths: pathsEditor, json: bodyEditor,
-  duration, zone, days, step, in_app_step: inAppStep, list, auth, inputs,
+  duration: durationEditor, zone, days, step, in_app_step: inAppStep, list, auth, inputs,
 };
 const GROUPS = new Set(["condition", "members", "headers", "paths", "json", "days", "list", "auth", "inputs", "offset", "object"]);

@@ -1,7 +1,9 @@
 // The form of the chosen step, and the rules that end an enrollment early.
-import { button, el, icon, input, newId, said } from "../../customers/forms/dom.js";
+import { button, el, icon, newId, said } from "../../customers/forms/dom.js";
+import { entered } from "../../customers/forms/entered.js";
 import { fieldsOf, put } from "./fields.js";
 import { inShort } from "./list.js";
+import { whyNotNamed } from "./model.js";
 
 /** The step's form. `acts` are those of the page. */
 export function stepForm(studio, step, acts) {
@@ -15,7 +17,7 @@ export function stepForm(studio, step, acts) {
   const bar = el("div", { class: "engage-inline studio-acts" },
     act("Up", "up", "Alt+↑"), act("Down", "down", "Alt+↓"), act("Duplicate", "duplicate", "Ctrl+D"), act("Delete", "remove", "Delete"));
   const named = el("div", { class: "studio-field" }, el("label", { htmlFor: id }, "Name of the step"),
-    input(step.id, (to) => acts.rename(step.id, to), { id, disabled }), said(`${place}.id`));
+    entered(step.id, (to) => acts.rename(step.id, to), { whyNot: (to) => whyNotNamed(studio.steps, step.id, to), id, disabled }), said(`${place}.id`));
   const context = {
     value: step, place, disabled, studio, reshape: acts.reshape,
     put: (name, next, reshape) => acts.set(step.id, (now) => put(now, name, next), reshape),

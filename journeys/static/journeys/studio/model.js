@@ -31,6 +31,15 @@ export function whyNot(definition) {
   return new Set(steps.map(({ id }) => id)).size === steps.length ? "" : "Two steps have the same id.";
 }
 
+/** Why the step cannot have this name; "" if it can. */
+export function whyNotNamed(steps, id, to) {
+  const name = to.trim();
+  const isTaken = name !== id && steps.some((step) => step.id === name);
+  if (/^[\w-]{1,100}$/.test(name) && !isTaken) return "";
+  const why = isTaken ? "There is a step of this name already" : "A name has up to 100 letters from a to z, digits, - and _";
+  return `${why}. It stays ${id}.`;
+}
+
 export function freeId(steps, wanted) {
   const taken = new Set(steps.map(({ id }) => id));
   const name = wanted.replace(/-\d+$/, "");

@@ -3,9 +3,10 @@ import { drawInto } from "./canvas.js";
 import { button, el, replaced, tell, whenReleased } from "../../customers/forms/dom.js";
 import { begun, done, redone, undone } from "./history.js";
 import { besideForm, stepForm } from "./inspector.js";
-import { read, write } from "../../customers/forms/json.js";
+import { refusedIn } from "../../customers/forms/entered.js";
+import { holdsUnread, read, write } from "../../customers/forms/json.js";
 import { listInto, menuOf } from "./list.js";
-import { modelOf, put, whyNot } from "./model.js";
+import { modelOf, put, whyNot, whyNotNamed } from "./model.js";
 import { keeping } from "./saving.js";
 
 const MANY = 60; // steps, of which a drawing takes so long that it waits for a pause
@@ -96,9 +97,9 @@ const acts = {
   },
   rename(id, to) {
     const name = to.trim();
-    if (!/^[\w-]{1,100}$/.test(name) || studio.steps.some((step) => step.id === name)) return update({ form: true });
+    if (name === id || whyNotNamed(studio.steps, id, name)) return;
     studio.chosen = name;
-    return change(model.rename(history.now, id, name));
+    change(model.rename(history.now, id, name));
   },
   set(id, changed, reshape = false) {
     const number = studio.steps.findIndex((step) => step.id === id);
@@ -130,7 +131,21 @@ const draft = keeping(given, {
     notice.hidden = false;
   },
 });
-const leave = (url) => draft.flushed().then((kept) => kept && location.assign(url));
+async function leave(url) {
+  if (!showsUnread() && (await draft.flushed())) location.assign(url);
+}
+
+/** Whether something was typed that cannot be read; it is shown then. */
+function showsUnread() {
+  const own = whyNot(history.now) ? null : studio.steps.find(holdsUnread);
+  if (!own && !holdsUnread(history.now) && !refusedIn(panel)) return false;
+  if (own) acts.choose(own.id);
+  else if (holdsUnread(history.now)) views[1].click();
+  status.textContent = "What cannot be read stands at its field. Mend it first.";
+  later(() => refusedIn(panel)?.focus());
+  return true;
+}
+
 const bar = el("div", { class: "studio-bar" }, el("div", { role: "tablist", class: "engage-inline", "aria-label": "How it is edited" }, views),
   given.mayEdit ? [undoButton, redoButton, startersMenu()] : null,
   el("input", { class: "engage-input studio-for", "aria-label": "Show texts for a customer", placeholder: "Show texts for: id or e-mail", change: ({ target }) => { studio.previewFor = target.value.trim(); update({ form: true }); } }),
@@ -226,8 +241,10 @@ function jsonView() {
         told = { ...told, by: undefined };
         draft.write(write(next));
       }
+      area.setAttribute("aria-invalid", "false");
       say(whyNot(next));
     } catch (error) {
+      area.setAttribute("aria-invalid", "true");
       say(`This is no JSON: ${error.message}`);
     }
   });
