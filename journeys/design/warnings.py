@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, ClassVar
 
+from customers.conditions import tests_of
 from engage.errors import Refusal
 from journeys.connections.providers import provider_of
 from journeys.design.conditions import check_entry_conditions, check_event_where
@@ -21,11 +22,13 @@ from journeys.steps.exit_rules import parse_exit_rules
 from journeys.steps.provider import Provider
 from journeys.steps.send import SendStep
 from journeys.steps.templated import unescaped_markup
+from journeys.steps.webhook import Webhook
 
 _STEP = re.compile(r"steps\[([0-9]+)\]")
 _INNER = re.compile(r"[.\[]")
 
 
+STATUS_AS_TEXT = 'answer.status is a number, which no text equals: write 200 instead of "200".'
 UNESCAPED = "It has a tag, and a value without escape: what somebody calls themselves would become markup."
 
 
@@ -160,8 +163,23 @@ def _unescaped_markup(definition: _Definition) -> Iterator[DefinitionWarning]:
             yield replace(at_step, place=f"{at_step.place}.{place}")
 
 
+def _status_as_text(definition: _Definition) -> Iterator[DefinitionWarning]:
+    for step in definition.course.steps.values():
+        rules = step.request.answer_rules if isinstance(step, Webhook) else None
+        tests = tests_of(rules.ok) if rules and rules.ok else []
+        compared = [test.operand for test in tests if test.field.name == "answer.status"]
+        if any(
+            isinstance(one, str)
+            for operand in compared
+            for one in (operand if isinstance(operand, list) else [operand])
+        ):
+            at_step = definition.at_step(step.id, STATUS_AS_TEXT)
+            yield replace(at_step, place=f"{at_step.place}.ok")
+
+
 _CHECKS: tuple[Callable[[_Definition], Iterator[DefinitionWarning]], ...] = (
     _unreachable_steps,
     _broken_rules,
     _unescaped_markup,
+    _status_as_text,
 )

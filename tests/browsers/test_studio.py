@@ -213,6 +213,29 @@ def test_what_cannot_be_read_is_kept_as_it_was_typed_and_told(staff: Staff, acme
     assert [*stored, steps[4]["cases"][0]["if"]["value"]] == ["P1.5D", 7, 12.5, "P3D", 99.5]
 
 
+def test_a_list_of_numbers_is_of_numbers(staff: Staff, acme: Workspace) -> None:
+    call = {"id": "call", "type": "webhook", "url": "https://shop.example/stock"}
+    test = {"field": "customer.seats", "op": "in", "value": ["1", "2"]}
+    branch = {"id": "branch", "type": "branch", "cases": [{"if": test, "next": None}], "else": None}
+    page = opened(staff, JourneyFactory.create(workspace=acme, steps=[call, branch]))
+    page.get_by_role("button", name="Add a condition: It is well if").click()
+    typed(page, "Field of It is well if", "answer.status")
+    page.get_by_label("Operation of It is well if").select_option(label="is one of")
+    typed(page, "Value of It is well if", "200, 201")
+    chosen(page, "branch")
+    kind = page.get_by_label("Kind of the value of If")
+    expect(kind.locator("option:checked")).to_have_text("list of texts")
+    kind.select_option(label="list of numbers")
+    typed(page, "Value of If", "1, two")
+    expect(page.get_by_label("Value of If", exact=True)).to_have_attribute("aria-invalid", "true")
+    typed(page, "Value of If", "1, 2, 3")
+    kept(page)
+    call, branch = JourneyDraft.objects.get().steps
+    assert call["ok"] == {"field": "answer.status", "op": "in", "value": [200, 201]}
+    assert branch["cases"][0]["if"] == {**test, "value": [1, 2, 3]}
+    assert staff.complaints == []
+
+
 def test_a_name_that_cannot_be_is_told_and_stays(staff: Staff, acme: Workspace) -> None:
     profile = {"id": "profile", "type": "update_profile", "attributes": {"plan": "pro"}}
     page = opened(staff, JourneyFactory.create(workspace=acme, steps=[profile, *DAYS]))

@@ -22,8 +22,8 @@ function parts(value) {
 test("each valid condition has rows, and each row shows its value whole", () => {
   for (const one of conditions.flatMap(parts)) {
     assert.notEqual(shapeOf(one), "json", write(one));
-    if (shapeOf(one) !== "test" || kindOf(one) !== "list") continue;
-    assert.deepEqual(listed(wordsOf(one.value), one.value), one.value);
+    if (shapeOf(one) !== "test" || !["list", "numbers"].includes(kindOf(one))) continue;
+    assert.deepEqual(listed(wordsOf(one.value), kindOf(one)), one.value);
   }
 });
 
@@ -47,6 +47,18 @@ test("another operation keeps what it can have", () => {
   assert.deepEqual(operated({ field: "a", op: "eq", value: 0 }, "in"), { field: "a", op: "in", value: [0] });
 });
 
+test("a list is of texts or of numbers, and stays what it is", () => {
+  const kinds = ['["200"]', "[200,1.0]", "[]", '["a",1]'].map((text) => kindOf({ field: "a", op: "in", value: read(text) }));
+  assert.deepEqual(kinds, ["list", "numbers", "list", "json"]);
+  assert.equal(kindOf({ field: "answer.status", op: "in", value: [] }, "number"), "numbers");
+  assert.equal(write(listed("200, 1.0", "numbers")), "[200,1.0]");
+  assert.deepEqual(listed("200, 201", "list"), ["200", "201"]);
+  for (const words of ["200, ok", "", " , "]) {
+    const value = listed(words, "numbers");
+    assert.deepEqual([kindOf({ field: "a", op: "in", value }), wordsOf(value)], ["numbers", words]);
+  }
+});
+
 test("a share is shown in percent and read again as it was", () => {
   for (let share = 1; share < 1000; share += 1) assert.equal(ofPercent(percentOf(share / 1000)), share / 1000);
   assert.deepEqual(["12,5", " 7 % ", "0.1", "", "-1", "ten", "1e2"].map(ofPercent), [0.125, 0.07, 0.001, null, null, null, null]);
@@ -63,7 +75,7 @@ test("a number is read with a point or a comma, and what is none stays as it was
 });
 
 test("what a row cannot show whole is JSON", () => {
-  for (const text of ['["a, b"]', '["a",1]', '[" a"]', "[1.0]", "[true]", '{"now":1}', '{"now":"P1D","more":1}', "null", '"a\\nb"']) {
+  for (const text of ['["a, b"]', '["a",1]', '[" a"]', "[true]", '{"now":1}', '{"now":"P1D","more":1}', "null", '"a\\nb"']) {
     assert.equal(kindOf({ field: "a", op: "eq", value: read(text) }), "json", text);
   }
   for (const text of ['{"all":{}}', '{"all":[],"more":1}', '{"field":1,"op":"eq"}', "[]", "null", '{"if":{}}']) {

@@ -9,7 +9,7 @@ import pytest
 from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, refusals_of, save_journey
 from journeys.design.connections import save_connection
-from journeys.design.warnings import UNESCAPED
+from journeys.design.warnings import STATUS_AS_TEXT, UNESCAPED
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import parse_course
 from tests.support.cases import each
@@ -186,3 +186,25 @@ def test_a_stranger_could_put_markup_into_a_text_that_has_a_tag(acme: Workspace)
         ("steps[0].body.h[0]", "call"), ("steps[1].inputs.plain", "send"), ("steps[2].attributes.bio", "note"),
     }  # fmt: skip
     assert {one.message for one in saved.warnings} == {UNESCAPED}
+
+
+def test_a_status_that_is_compared_with_texts_is_warned_of(acme: Workspace) -> None:
+    tests: list[Any] = [
+        ("eq", "200"),
+        ("in", [200, "201"]),
+        ("not_in", ["500"]),
+        ("eq", 200),
+        ("in", [200]),
+        ("gt", 199),
+    ]
+    steps = [
+        {"id": f"call{number}", "type": "webhook", "url": "https://a.example/",
+         "ok": {"all": [{"field": "answer.body.state", "op": "eq", "value": "a"},
+                        {"field": "answer.status", "op": op, "value": value}]}}
+        for number, (op, value) in enumerate(tests)
+    ]  # fmt: skip
+    saved = save_journey(workspace=acme, key="welcome", now=NOW, steps=steps)
+    assert [(one.place, one.step_id) for one in saved.warnings] == [
+        (f"steps[{number}].ok", f"call{number}") for number in range(3)
+    ]
+    assert {one.message for one in saved.warnings} == {STATUS_AS_TEXT}

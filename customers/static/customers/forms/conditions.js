@@ -1,6 +1,7 @@
 // Conditions as rows: a field, an operation, a value; grouped two deep. What is deeper, or of another form, is JSON.
 import { button, el, holding, input, said, select, suggesting } from "./dom.js";
-import { write } from "./json.js";
+import { entered } from "./entered.js";
+import { holdsUnread, isUnread, write } from "./json.js";
 import { offsetEditor } from "./lengths.js";
 import { fieldsOf, frequent, kindHad } from "./names.js";
 import { START, isAlone, kindOf, listed, mayBecome, operated, reshaped, shapeOf, wordsOf } from "./shapes.js";
@@ -13,7 +14,7 @@ const OPERATIONS = [
   ["exists", "is there"], ["not_exists", "is not there"], ["before", "is before"], ["after", "is after"],
 ];
 const SHAPES = [["test", "One test"], ["all", "All of"], ["any", "Any of"], ["not", "Not"]];
-const KINDS = [["text", "text"], ["number", "number"], ["flag", "yes or no"], ["list", "list"], ["now", "from now"], ["field", "field"], ["json", "JSON"]];
+const KINDS = [["text", "text"], ["number", "number"], ["flag", "yes or no"], ["list", "list of texts"], ["numbers", "list of numbers"], ["now", "from now"], ["field", "field"], ["json", "JSON"]];
 
 /** One condition that may be missing where it is optional. */
 export function conditionEditor(context) {
@@ -47,14 +48,16 @@ function test(context, held) {
   const { value, disabled, label, about, studio } = context;
   const { set } = held;
   const fields = fieldsOf(studio, about.roots);
-  const begun = (name) => (value.op ? {} : { op: "eq", value: START[kindHad(studio, name) || "text"] });
-  const field = suggesting(fields, value.field, (name) => set({ ...held.now, field: name, ...begun(name) }, !value.op), { disabled, "aria-label": `Field of ${label}`, placeholder: "customer.plan" });
+  const isBegun = value.op && value.value !== "";
+  const begun = (name) => (isBegun ? {} : { op: value.op ?? "eq", value: START[kindHad(studio, name) || "text"] });
+  const field = suggesting(fields, value.field, (name) => set({ ...held.now, field: name, ...begun(name) }, !isBegun), { disabled, "aria-label": `Field of ${label}`, placeholder: "customer.plan" });
   const op = select([...(value.op ? [] : [[undefined, "…"]]), ...OPERATIONS], value.op, (next) => set(operated(held.now, next), true), { disabled, "aria-label": `Operation of ${label}` });
   if (!value.op || isAlone(value.op)) return [field, op];
-  const kind = kindOf(value);
+  const kind = kindOf(value, kindHad(studio, value.field));
   const changed = (next) => {
     const { field, op } = held.now;
-    set(next === "field" ? { field, op, to: "" } : { field, op, value: next === "json" ? held.now.value ?? "" : START[next] }, true);
+    if (isList(kind) && isList(next)) return set({ field, op, value: listed(wordsOf(held.now.value), next) }, true);
+    return set(next === "field" ? { field, op, to: "" } : { field, op, value: next === "json" ? held.now.value ?? "" : START[next] }, true);
   };
   const kinds = select(KINDS, kind, changed, { disabled, "aria-label": `Kind of the value of ${label}`, class: "engage-input studio-kind" });
   return [field, op, kinds, operand(kind, context, held, fields)];
@@ -68,7 +71,14 @@ function operand(kind, context, held, fields) {
   if (kind === "number") return numberInput(value.value, put, named);
   if (kind === "flag") return select([[true, "yes"], [false, "no"]], value.value, put, named);
   if (kind === "now") return offsetEditor({ value: value.value.now, set: (now) => put({ now }), disabled, label: `Value of ${label}` });
-  if (kind === "list") return input(wordsOf(value.value), (words) => put(listed(words, value.value)), { ...named, placeholder: "one, another" });
+  if (kind === "list") return input(wordsOf(value.value), (words) => put(listed(words, "list")), { ...named, placeholder: "one, another" });
+  if (kind === "numbers") return numbersInput(value.value, put, named);
   if (kind === "json") return jsonEditor({ value: value.value, set: put, disabled, label: `Value of ${label}` });
   return suggesting(frequent(studio, value.field).map((one) => (typeof one === "string" ? one : write(one))), value.value, put, named);
 }
+
+const isList = (kind) => kind === "list" || kind === "numbers";
+
+const numbersInput = (value, set, more) => entered(wordsOf(value), (words) => set(listed(words, "numbers")), {
+  whyNot: (words) => (isUnread(listed(words, "numbers")) ? "This is no list of numbers. One is 200, 201." : ""), told: holdsUnread(value), placeholder: "200, 201", ...more,
+});

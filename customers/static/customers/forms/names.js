@@ -28,5 +28,6 @@ function kept(steps) {
 
 const attribute = ({ suggestions }, field) => suggestions.attributes.find(({ name }) => field === `customer.${name}`);
 export const frequent = (studio, field) => attribute(studio, field)?.values ?? [];
-/** The kind of value that customers have there: "text", "number", "flag" or "". */
-export const kindHad = (studio, field) => attribute(studio, field)?.kind ?? "";
+const STATUS = /^(answer|steps\.[^.]+)\.status$/;
+/** The kind of value that is there: "text", "number", "flag", or "" where it is not known. */
+export const kindHad = (studio, field) => (STATUS.test(field ?? "") ? "number" : attribute(studio, field)?.kind ?? "");

@@ -1,9 +1,10 @@
 // What a condition is as rows, and what becomes of it when a row is changed. All of it is pure.
-import { isNumber, shownName } from "./json.js";
+import { isNumber, isUnread, shownName, unread } from "./json.js";
+import { numberOf } from "./numbers.js";
 
 const ALONE = new Set(["exists", "not_exists"]);
 const LISTS = new Set(["in", "not_in"]);
-export const START = { text: "", number: 0, flag: true, list: [], now: { now: "-P7D" } };
+export const START = { text: "", number: 0, flag: true, list: [], numbers: [0], now: { now: "-P7D" } };
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const only = (value, name) => Object.keys(value).length === 1 && name in value;
 
@@ -27,29 +28,34 @@ export function reshaped(value, from, to) {
   return to === "not" ? { not: inner.length === 1 ? inner[0] : value } : { [to]: inner };
 }
 
-/** The kind of what a test compares with; "json" for what a row cannot show whole. */
-export function kindOf(value) {
+/**
+ * The kind of what a test compares with; "json" for what a row cannot show whole. `known` is that of the field's values, if
+ * it is known: an empty list has no kind of its own.
+ */
+export function kindOf(value, known = "") {
   if ("to" in value) return "field";
   const operand = value.value;
-  if (isNumber(operand)) return "number";
+  if (isNumber(operand)) return isUnread(operand) && LISTS.has(value.op) ? "numbers" : "number";
   if (operand === undefined || typeof operand === "string") return /[\r\n]/.test(operand ?? "") ? "json" : "text";
   if (typeof operand === "boolean") return "flag";
-  if (Array.isArray(operand)) return isPlain(operand) ? "list" : "json";
+  if (Array.isArray(operand)) return kindOfList(operand, known);
   return isObject(operand) && only(operand, "now") && typeof operand.now === "string" ? "now" : "json";
 }
 
-/** Whether the list is the same after it was shown with commas and read again. */
-function isPlain(list) {
-  const again = listed(wordsOf(list), list);
-  return again.length === list.length && list.every((one, at) => one === again[at]);
+function kindOfList(list, known) {
+  if (list.length ? list.every(isNumber) : known === "number") return "numbers";
+  const again = listed(wordsOf(list), "list");
+  return again.length === list.length && list.every((one, at) => one === again[at]) ? "list" : "json";
 }
 
-export const wordsOf = (list) => list.map((one) => shownName(String(one))).join(", ");
+export const wordsOf = (list) => (Array.isArray(list) ? list.map((one) => shownName(String(one))).join(", ") : shownName(String(list)));
 
-/** The words between commas; numbers, if those before were numbers. */
-export function listed(words, before) {
-  const numbers = before.length > 0 && before.every((one) => typeof one === "number");
-  return words.split(",").map((word) => word.trim()).filter(Boolean).map((word) => (numbers && String(Number(word)) === word ? Number(word) : word));
+/** The words between commas, as texts or as numbers; what is no list of numbers stays as it was typed. */
+export function listed(words, kind) {
+  const found = words.split(",").map((word) => word.trim()).filter(Boolean);
+  if (kind === "list") return found;
+  const numbers = found.map(numberOf);
+  return found.length && !numbers.includes(undefined) ? numbers : unread(words);
 }
 
 /** The test with another operation, and as much of its value as that can have. */
