@@ -1,27 +1,33 @@
 """Drafts: what is being edited of a journey, kept on the server until it is published. One for each journey.
 
-1. A draft may hold anything; only publishing checks it. It is kept with who wrote it last, and a version.
+1. A draft may hold anything; only publishing checks it. It is kept with who wrote it last, and a version: a number by
+   chance, because one that is counted comes again once a draft was thrown away.
 2. Whoever writes tells the version that they know (0: there is no draft). If it is another by now, they are refused,
    with who was there, and may write over it knowingly.
 3. A draft that is as the journey is goes away by itself. So does one that was published.
 4. The journey may move on meanwhile: by a call, a file or somebody else. Such a draft is published only knowingly.
+   Whoever writes tells what they began from (`mark_of`), which may be long before what they wrote is first kept.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import sha256
+from secrets import randbelow
 from typing import Any
 
 from django.db import transaction
 
 from engage.errors import Refusal
-from engage.json.compact import same_json
+from engage.json.compact import same_json, sorted_json
 from engage.json.key_order import key_order_of
 from journeys.design.authoring import SavedJourney, save_journey
 from journeys.models import Journey, JourneyDraft, JourneyRevision
 from journeys.steering.holding import locked
 from journeys.steering.moving import Moving, begin_move, would_move
 from journeys.steps.secrets import steps_as_stored
+
+_VERSIONS = 2**30  # as many as a column of 32 bits has, and some that the version before may count on from
 
 
 class DraftChanged(Refusal):
@@ -61,6 +67,11 @@ def current_content(journey: Journey) -> Content:
     return Content(**written, entry_conditions=journey.entry_conditions, is_in_order=is_in_order)
 
 
+def mark_of(journey: Journey) -> str:
+    """A text that is another one as soon as the journey's content is."""
+    return sha256(f"{journey.revision} {sorted_json(journey.entry_conditions)}".encode()).hexdigest()
+
+
 def draft_of(journey: Journey) -> JourneyDraft | None:
     """The journey's draft, if it has one."""
     return JourneyDraft.objects.filter(workspace_id=journey.workspace_id, journey=journey).first()
@@ -73,10 +84,12 @@ def with_secrets_of(journey: Journey, draft: JourneyDraft | None, *, steps: Any)
 
 
 @transaction.atomic
-def keep_draft(journey: Journey, *, sent: Content, version: int, by: str, now: datetime) -> JourneyDraft | None:
+def keep_draft(
+    journey: Journey, *, sent: Content, version: int, began_from: str | None, by: str, now: datetime
+) -> JourneyDraft | None:
     """Keeps what was written, right or wrong; None if that is what the journey has. `version` is the one known.
 
-    Raises DraftChanged.
+    `began_from` is the mark of the journey from which it was written; None if that is not known. Raises DraftChanged.
     """
     journey = locked(journey)
     draft = draft_of(journey)
@@ -87,10 +100,11 @@ def keep_draft(journey: Journey, *, sent: Content, version: int, by: str, now: d
             draft.delete()
         return None
     if draft is None:
-        draft = JourneyDraft(workspace_id=journey.workspace_id, journey=journey, revision=journey.revision, version=0)
+        draft = JourneyDraft(workspace_id=journey.workspace_id, journey=journey, revision=journey.revision)
     draft.steps, draft.exit_on, draft.entry_conditions = content.steps, content.exit_on, content.entry_conditions
     draft.key_order = key_order_of([content.steps, content.exit_on])
-    draft.version += 1
+    draft.version = 1 + randbelow(_VERSIONS)
+    draft.began_from = began_from or draft.began_from
     draft.written_by, draft.updated_at = by, now
     draft.save()
     return draft
@@ -98,13 +112,14 @@ def keep_draft(journey: Journey, *, sent: Content, version: int, by: str, now: d
 
 def objection_to(draft: JourneyDraft, journey: Journey) -> str:
     """Against whom publishing it would go, in sentences; "" if against nobody."""
-    began, number, manager = draft.revision, journey.revision, journey.managed_by
+    manager = journey.managed_by
     moved_on = (
-        f"The draft began from revision {began}; the journey has revision {number} by now. "
-        "Publishing it takes back what came since."
+        f"The journey has changed since the draft was begun, and has revision {journey.revision} by now. "
+        "Publishing the draft takes back what came since."
     )
+    has_moved_on = mark_of(journey) != draft.began_from if draft.began_from else journey.revision != draft.revision
     managed = f"The journey is managed by {manager}, which may change back what is published."
-    return " ".join([moved_on] * (began != number) + [managed] * bool(manager))
+    return " ".join([moved_on] * has_moved_on + [managed] * bool(manager))
 
 
 @transaction.atomic

@@ -202,7 +202,10 @@ class JourneyDraft(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     journey = models.OneToOneField(Journey, on_delete=models.DO_NOTHING, db_constraint=False, related_name="draft")
     revision = models.PositiveIntegerField(help_text="The revision that it began from.")
-    version = models.PositiveIntegerField(default=1, help_text="How many times it was written.")
+    began_from = models.CharField(  # noqa: DJ001 (absent is not "")
+        max_length=64, null=True, help_text="What the journey was then (mark_of); unset: as the revision says."
+    )
+    version = models.PositiveIntegerField(default=1, help_text="Another each time it is written, by chance.")
     steps = StepsField(default=list)
     exit_on = models.JSONField(default=list)
     entry_conditions = models.JSONField(null=True)

@@ -34,9 +34,17 @@ def at(journey: Journey, page: str = "") -> str:
     return f"/admin/journeys/journey/{journey.id}/steps/{page}"
 
 
-def keep(staff: Client, journey: Journey, *steps: Any, version: int = 0, status: int = 200, **more: Any) -> Any:
+def version() -> int:
+    """That of the draft; 0 if there is none."""
+    draft = JourneyDraft.objects.first()
+    return draft.version if draft else 0
+
+
+def keep(staff: Client, journey: Journey, *steps: Any, page: Any = None, status: int = 200, **more: Any) -> Any:
+    """From what the page holds; unless it is given, one that is opened just now."""
     text = more.get("text") or json.dumps({"steps": steps, "exitOn": []})
-    answer = staff.post(at(journey, "keep/"), {"text": text, "version": version})
+    page = page or given(staff, journey)
+    answer = staff.post(at(journey, "keep/"), {"text": text, **{name: page[name] for name in ("version", "beganFrom")}})
     assert answer.status_code == status, answer.content
     return answer.json()
 
@@ -58,18 +66,18 @@ def test_what_is_edited_is_kept_checked_and_not_saved(staff: Client, journey: Jo
     told = keep(staff, journey, {**DAY, "for": "soon"}, {"id": "lost", "type": "exit", "reason": "Over."})
     assert [one["place"] for one in told["mistakes"]] == ["steps[0].for"]
     assert told["words"]["lost"] == {"does": "Exit: Over.", "ways": [""]}
-    assert (told["version"], told["draft"][:9]) == (1, "Draft of ")
+    assert (told["version"], told["draft"][:9]) == (version(), "Draft of ")
     assert JourneyRevision.objects.count() == 1
     assert '"for":"soon"' in given(staff, journey)["text"]
-    lost = keep(staff, journey, {**DAY, "next": None}, {**DAY, "id": "lost"}, version=1)
+    lost = keep(staff, journey, {**DAY, "next": None}, {**DAY, "id": "lost"})
     assert [one["place"] for one in lost["warnings"]] == ["steps[1]"]
     wrong = {"id": "wrong", "type": "wait_for_event", "event": 5, "onEvent": "far", "timeout": "P1D", "onTimeout": None}
     steps = [{**DAY, "next": "wrong"}, {**DAY, "id": "lost"}, wrong, {**DAY, "id": "next"}, {**DAY, "id": "far"}]
-    beside = keep(staff, journey, *steps, version=2)
+    beside = keep(staff, journey, *steps)
     assert [one["place"] for one in beside["mistakes"]] == ["steps[2].event"]
     assert [one["place"] for one in beside["warnings"]] == ["steps[1]"], "though another step cannot be read"
     assert AuditEntry.objects.count() == audited
-    assert keep(staff, journey, DAY, version=3)["version"] == 0
+    assert keep(staff, journey, DAY)["version"] == 0
     assert not JourneyDraft.objects.exists(), "as the journey is"
 
 
@@ -77,12 +85,11 @@ def test_who_may_enter_is_of_the_same_draft(staff: Client, journey: Journey) -> 
     pro = {"field": "customer.plan", "op": "eq", "value": "pro"}
     for conditions, mistakes in ((pro, []), ({"field": "plan"}, ["entryConditions.op", "entryConditions.field"])):
         text = json.dumps({"steps": [DAY], "exitOn": [], "entryConditions": conditions})
-        version = given(staff, journey)["version"]
-        assert {one["place"] for one in keep(staff, journey, text=text, version=version)["mistakes"]} <= set(mistakes)
+        assert {one["place"] for one in keep(staff, journey, text=text)["mistakes"]} <= set(mistakes)
     assert json.loads(given(staff, journey)["text"])["entryConditions"] == {"field": "plan"}
-    keep(staff, journey, text=json.dumps({"steps": [DAY], "entryConditions": pro, "exitOn": []}), version=2)
+    keep(staff, journey, text=json.dumps({"steps": [DAY], "entryConditions": pro, "exitOn": []}))
     assert "Who may enter changes." in staff.get(at(journey, "publish/")).content.decode()
-    staff.post(at(journey, "publish/"), {"version": 3})
+    staff.post(at(journey, "publish/"), {"version": version()})
     journey.refresh_from_db()
     assert (journey.entry_conditions, journey.revision) == (pro, 1)
 
@@ -96,14 +103,29 @@ def test_what_is_no_definition_is_refused(staff: Client, journey: Journey) -> No
 
 @pytest.mark.slow
 def test_two_at_once_are_told_of_each_other(staff: Client, journey: Journey) -> None:
-    keep(staff, journey, TWO)
-    other = keep(staff, journey, TWO, TELL, version=0, status=409)
-    assert (other["message"][:9], other["version"]) == ("Meanwhile", 1)
-    assert keep(staff, journey, TWO, TELL, version=1)["version"] == 2
-    assert "has changed the draft" in staff.post(at(journey, "discard/"), {"version": 1}, follow=True).content.decode()
-    staff.post(at(journey, "discard/"), {"version": 2})
+    page = given(staff, journey)
+    kept = keep(staff, journey, TWO, page=page)
+    other = keep(staff, journey, TWO, TELL, page=page, status=409)
+    assert (other["message"][:9], other["version"]) == ("Meanwhile", kept["version"])
+    assert keep(staff, journey, TWO, TELL, page=other)["version"] == version() != kept["version"]
+    discarding = {"version": kept["version"]}
+    assert "has changed the draft" in staff.post(at(journey, "discard/"), discarding, follow=True).content.decode()
+    page = given(staff, journey)
+    staff.post(at(journey, "discard/"), {"version": version()})
     assert not JourneyDraft.objects.exists()
-    assert keep(staff, journey, TWO, version=2, status=409)["message"].startswith("Meanwhile the draft was")
+    assert keep(staff, journey, TWO, page=page, status=409)["message"].startswith("Meanwhile the draft was")
+
+
+def test_a_draft_that_was_begun_anew_is_not_the_one_that_somebody_knows(staff: Client, journey: Journey) -> None:
+    known = keep(staff, journey, TWO)
+    staff.post(at(journey, "discard/"), {"version": version()})
+    keep(staff, journey, TELL)
+    keep(staff, journey, TWO, page=known, status=409)
+    for page in ("publish/", "discard/"):
+        told = staff.post(at(journey, page), {"version": known["version"]}, follow=True).content.decode()
+        assert "has changed the draft" in told
+    assert JourneyDraft.objects.get().steps == [TELL]
+    assert JourneyRevision.objects.count() == 1
 
 
 def test_publishing_tells_the_difference_and_makes_a_revision(staff: Client, journey: Journey) -> None:
@@ -114,7 +136,7 @@ def test_publishing_tells_the_difference_and_makes_a_revision(staff: Client, jou
     assert "Nobody is inside at the moment." in page
     assert "very-secret" not in page
     audited = AuditEntry.objects.count()
-    staff.post(at(journey, "publish/"), {"version": 1})
+    staff.post(at(journey, "publish/"), {"version": version()})
     assert not JourneyDraft.objects.exists()
     assert JourneyRevision.objects.get(number=2).steps == [TWO, TELL]
     assert AuditEntry.objects.count() == audited + 1
@@ -128,10 +150,10 @@ def test_those_inside_move_along_if_the_publisher_says_so(
         enrollment = waiting_in(server, journey, customer)
     keep(staff, journey, TELL)
     assert "Move along" not in staff.get(at(journey, "publish/")).content.decode()
-    keep(staff, journey, TWO, TELL, version=1)
+    keep(staff, journey, TWO, TELL)
     page = staff.get(at(journey, "publish/")).content.decode()
     assert "Move along: 2 customers inside go on with revision 2" in page
-    staff.post(at(journey, "publish/"), {"version": 2, "move": "yes"})
+    staff.post(at(journey, "publish/"), {"version": version(), "move": "yes"})
     own = staff.get(f"/admin/journeys/journey/{journey.id}/change/").content.decode()
     assert "those inside to revision 2, asked for by staff root: 0 so far" in own.replace("</strong>", "")
     assert AuditEntry.objects.filter(action="steered", object_id=journey.id).count() == 1
@@ -144,27 +166,65 @@ def test_those_inside_move_along_if_the_publisher_says_so(
 def test_a_wrong_draft_is_not_published(staff: Client, journey: Journey) -> None:
     keep(staff, journey, {**DAY, "for": "soon"})
     assert "It cannot be published yet" in staff.get(at(journey, "publish/")).content.decode()
-    staff.post(at(journey, "publish/"), {"version": 1})
+    staff.post(at(journey, "publish/"), {"version": version()})
     assert (JourneyRevision.objects.count(), JourneyDraft.objects.count()) == (1, 1)
 
 
 def test_a_draft_whose_journey_moved_on_is_published_only_knowingly(staff: Client, journey: Journey) -> None:
     keep(staff, journey, TWO)
     save_journey(workspace=journey.workspace, key=journey.key, now=timezone.now(), steps=[TELL])
-    assert "the journey has revision 2 by now." in given(staff, journey)["objection"]
-    staff.post(at(journey, "publish/"), {"version": 1})
+    assert "has revision 2 by now." in given(staff, journey)["objection"]
+    staff.post(at(journey, "publish/"), {"version": version()})
     assert JourneyRevision.objects.count() == 2
-    staff.post(at(journey, "publish/"), {"version": 1, "knowingly": "yes"})
+    staff.post(at(journey, "publish/"), {"version": version(), "knowingly": "yes"})
     assert JourneyRevision.objects.get(number=3).steps == [TWO]
+
+
+def test_what_was_opened_before_the_journey_moved_on_is_published_only_knowingly(
+    staff: Client, journey: Journey
+) -> None:
+    """Also where it is first kept after that, and where nothing but the entry conditions changed."""
+    pro = {"field": "customer.plan", "op": "eq", "value": "pro"}
+    for changes in ({"steps": [TELL]}, {"entry_conditions": pro}):
+        page = given(staff, journey)
+        save_journey(workspace=journey.workspace, key=journey.key, now=timezone.now(), **changes)
+        told = keep(staff, journey, TWO, page=page)
+        assert "The journey has changed since the draft was begun" in told["objection"]
+        staff.post(at(journey, "publish/"), {"version": version()})
+        assert JourneyDraft.objects.exists()
+        known = keep(staff, journey, TWO, {**DAY, "id": "more"}, page=told)
+        assert known["objection"] == told["objection"]
+        staff.post(at(journey, "discard/"), {"version": version()})
+    assert not keep(staff, journey, TWO)["objection"]
+    save_journey(workspace=journey.workspace, key=journey.key, now=timezone.now(), name="Another")
+    assert not given(staff, journey)["objection"], "a name is none of what is published"
+
+
+def test_whoever_writes_over_a_newer_draft_does_so_from_what_they_began_from(staff: Client, journey: Journey) -> None:
+    page = given(staff, journey)
+    save_journey(workspace=journey.workspace, key=journey.key, now=timezone.now(), steps=[TELL])
+    assert not keep(staff, journey, TELL, DAY)["objection"]
+    over = {**page, "version": keep(staff, journey, TWO, page=page, status=409)["version"]}
+    assert "has revision 2 by now" in keep(staff, journey, TWO, page=over)["objection"]
+
+
+def test_a_draft_of_the_version_before_goes_by_the_revision(staff: Client, journey: Journey) -> None:
+    keep(staff, journey, TWO)
+    JourneyDraft.objects.update(began_from=None)
+    assert not given(staff, journey)["objection"]
+    save_journey(workspace=journey.workspace, key=journey.key, now=timezone.now(), steps=[TELL])
+    assert not JourneyDraft.objects.filter(began_from__isnull=False).exists()
+    assert given(staff, journey)["objection"]
+    assert keep(staff, journey, TWO, DAY)["objection"]
 
 
 def test_a_draft_of_what_a_repository_manages_is_published_only_knowingly(staff: Client, journey: Journey) -> None:
     Journey.objects.update(managed_by="git:shop")
     keep(staff, journey, TWO)
     assert "managed by git:shop" in staff.get(at(journey, "publish/")).content.decode()
-    staff.post(at(journey, "publish/"), {"version": 1})
+    staff.post(at(journey, "publish/"), {"version": version()})
     assert JourneyRevision.objects.count() == 1
-    staff.post(at(journey, "publish/"), {"version": 1, "knowingly": "yes"})
+    staff.post(at(journey, "publish/"), {"version": version(), "knowingly": "yes"})
     journey.refresh_from_db()
     assert (journey.revision, journey.managed_by) == (2, "git:shop")
 
@@ -175,9 +235,9 @@ def test_secrets_are_masked_encrypted_and_kept(staff: Client, journey: Journey) 
     with connection.cursor() as cursor:
         cursor.execute("SELECT steps::text FROM journeys_journeydraft")
         assert "very-secret" not in cursor.fetchone()[0]
-    keep(staff, journey, {**TELL, "headers": {"X-Key": "***"}}, DAY, version=1)
+    keep(staff, journey, {**TELL, "headers": {"X-Key": "***"}}, DAY)
     assert JourneyDraft.objects.get().steps[0] == TELL
-    elsewhere = keep(staff, journey, {**TELL, "headers": {"X-Key": "***"}, "url": "https://evil.example"}, version=2)
+    elsewhere = keep(staff, journey, {**TELL, "headers": {"X-Key": "***"}, "url": "https://evil.example"})
     assert "needs its value" in elsewhere["mistakes"][0]["message"]
     assert JourneyDraft.objects.get().steps[0]["headers"] == {"X-Key": "***"}
 
@@ -187,9 +247,9 @@ def test_who_may_only_look_sees_it_and_changes_nothing(staff: Client, journey: J
     viewer = staff_with("view_journey")
     assert not given(viewer, journey)["mayEdit"]
     for page in ("keep/", "publish/", "discard/"):
-        assert viewer.post(at(journey, page), {"version": 1, "text": "{}"}).status_code == 403
+        assert viewer.post(at(journey, page), {"version": version(), "text": "{}"}).status_code == 403
     assert staff_with("change_journey", "view_journey").post(at(journey, "keep/"), {}).status_code == 403
-    assert JourneyDraft.objects.get().version == 1
+    assert JourneyDraft.objects.get().steps == [TELL]
 
 
 def test_a_text_is_shown_for_a_customer(staff: Client, journey: Journey, rival: Workspace) -> None:

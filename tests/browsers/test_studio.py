@@ -44,7 +44,7 @@ def test_those_inside_are_moved_along_where_the_publisher_ticks_that(
     journey = JourneyFactory.create(workspace=acme, steps=[day])
     enter(server, journey, ada)
     changed = Content(steps=[{**day, "for": "P2D"}], exit_on=[])
-    keep_draft(journey, sent=changed, version=0, by="root", now=timezone.now())
+    keep_draft(journey, sent=changed, version=0, began_from=None, by="root", now=timezone.now())
     page = staff.goes_to(f"/admin/journeys/journey/{journey.id}/steps/publish/")
     page.get_by_label("Move along: 1 customer inside goes on with revision 2").check()
     looked_at(staff, "publish, move along")

@@ -1,5 +1,6 @@
 """The page on which a journey is edited step by step, and its draft: what is told while somebody edits."""
 
+import re
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
@@ -27,6 +28,7 @@ from journeys.design.drafts import (
     current_content,
     differences,
     draft_of,
+    mark_of,
     objection_to,
     with_secrets_of,
     would_move_along,
@@ -42,6 +44,7 @@ from journeys.steps.description import described
 from journeys.steps.secrets import masked_steps, steps_masked_beside
 
 _MOST = 100  # mistakes
+_MARK = re.compile("[0-9a-f]{64}")
 
 
 def studio_of(journey: Journey, *, request: HttpRequest, may_edit: bool, now: datetime) -> dict[str, Any]:
@@ -80,11 +83,12 @@ def _url(name: str, journey: Journey) -> str:
 
 
 def told_of(draft: JourneyDraft | None, journey: Journey) -> dict[str, Any]:
-    """Which draft there is, who wrote it, and what there is against publishing it."""
+    """Which draft there is, who wrote it, from what it began, and what there is against publishing it."""
     if draft is None:
-        return {"version": 0, "draft": "", "objection": ""}
+        return {"version": 0, "beganFrom": mark_of(journey), "draft": "", "objection": ""}
     return {
         "version": draft.version,
+        "beganFrom": draft.began_from or "",
         "draft": f"Draft of {draft.written_by}, {draft.updated_at:%Y-%m-%d %H:%M} UTC.",
         "objection": objection_to(draft, journey),
     }
@@ -109,6 +113,12 @@ def sent_version(request: HttpRequest) -> int:
     """The version of the draft that the page knows; -1, which no draft has, if it says none."""
     version = whole_number(request.POST.get("version", ""))
     return -1 if version is None else version
+
+
+def sent_mark(request: HttpRequest) -> str | None:
+    """From what the page says that it began; None if it says nothing, as one of the version before."""
+    sent = request.POST.get("beganFrom", "")
+    return sent if _MARK.fullmatch(sent) else None
 
 
 def checked(journey: Journey, content: Content) -> dict[str, Any]:

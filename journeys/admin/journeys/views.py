@@ -17,7 +17,15 @@ from engage.errors import Refusal
 from journeys.admin.content_rights import WHY_NOT, may_write_content
 from journeys.admin.journeys.drafts import draft_of as checked_form
 from journeys.admin.journeys.preview import previewed
-from journeys.admin.journeys.studio import checked, publishing, sent_content, sent_version, studio_of, told_of
+from journeys.admin.journeys.studio import (
+    checked,
+    publishing,
+    sent_content,
+    sent_mark,
+    sent_version,
+    studio_of,
+    told_of,
+)
 from journeys.admin.journeys.trying import TryForm, may_send, may_try, sent, tried
 from journeys.design.drafts import discard_draft, draft_of, keep_draft, publish_draft
 from journeys.models import Journey
@@ -80,6 +88,7 @@ class JourneyPages(RecordAdmin):
                 journey,
                 sent=content,
                 version=sent_version(request),
+                began_from=sent_mark(request),
                 by=request.user.get_username(),
                 now=timezone.now(),
             )

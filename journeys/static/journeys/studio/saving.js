@@ -2,9 +2,10 @@
 const PAUSE = 400; // milliseconds without a change
 
 /** `page` has heard(answer), says(text) and asks(text, …[words, act]). */
-export function keeping({ urls, version, mayEdit }, page) {
+export function keeping({ urls, version, beganFrom, mayEdit }, page) {
   const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
   let known = version;
+  let began = beganFrom; // what was written here; what others began from is theirs
   let text = null; // what is yet to be sent
   let underWay = null;
   let timer;
@@ -15,7 +16,7 @@ export function keeping({ urls, version, mayEdit }, page) {
     const sent = text;
     text = null;
     page.says("Keeping the draft…");
-    underWay = fetch(urls.keep, { method: "POST", body: new URLSearchParams({ text: sent, version: known, csrfmiddlewaretoken: token }) });
+    underWay = fetch(urls.keep, { method: "POST", body: new URLSearchParams({ text: sent, version: known, beganFrom: began, csrfmiddlewaretoken: token }) });
     try {
       const answer = await underWay;
       if (answer.redirected || !(answer.headers.get("content-type") ?? "").includes("json")) throw new Error(`${answer.status}`);
@@ -34,6 +35,7 @@ export function keeping({ urls, version, mayEdit }, page) {
     timer = null;
     if (answer.ok) {
       known = said.version;
+      began = said.beganFrom;
       if (text === null) page.heard(said);
       page.says(said.draft ? `Kept. ${said.draft}` : "As published.");
       if (said.objection) page.says(said.objection);
