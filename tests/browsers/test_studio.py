@@ -2,12 +2,13 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from customers.models import Customer
@@ -151,6 +152,45 @@ def test_two_authors_are_told_of_each_other(staff: Staff, journey: Journey) -> N
     page.get_by_role("button", name="Write over it").click()
     kept(page)
     assert JourneyDraft.objects.get().steps[0]["id"] == "welcome"
+
+
+def test_what_was_changed_last_is_kept_though_the_page_is_left_at_once(staff: Staff, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "bye", "type": "exit", "reason": "old"}])
+    leaving: dict[str, Callable[[Page], Any]] = {
+        "by a link": lambda page: page.locator("nav.engage-tabs").get_by_text("Map", exact=True).click(),
+        "by reloading": lambda page: page.reload(),
+    }
+    for reason, leave in leaving.items():
+        page = opened(staff, journey)
+        page.get_by_label("Reason").fill(reason)
+        leave(page)
+        wait_until(lambda: any(one.steps[0]["reason"] == reason for one in JourneyDraft.objects.all()), what=reason)  # noqa: B023
+    assert staff.complaints == []
+
+
+@pytest.mark.parametrize("is_reached", [True, False])
+def test_who_leaves_with_what_could_not_be_kept_is_asked(staff: Staff, acme: Workspace, *, is_reached: bool) -> None:
+    """Where the server is not reached, or what is written is too long to outlive its page."""
+    bye = {"id": "bye", "type": "exit", "reason": "old"}
+    call = {"id": "call", "type": "webhook", "url": "https://a.example/", "body": {"text": "x" * 70_000}}
+    page = opened(staff, JourneyFactory.create(workspace=acme, steps=[bye, call] if is_reached else [bye]))
+    asked: list[str] = []
+
+    def leaves(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", leaves)
+    page.get_by_label("Reason").click()
+    if not is_reached:
+        page.route("**/keep/", lambda route: route.abort())
+    typed(page, "Reason", "new")
+    if not is_reached:
+        expect(page.locator(".studio-status")).to_contain_text("could not be kept")
+    page.reload()
+    assert asked == ["beforeunload"]
+    page.reload()
+    assert len(asked) == 1, "nothing was changed"
 
 
 def test_json_is_the_same_draft_and_nothing_is_lost(staff: Staff, acme: Workspace) -> None:

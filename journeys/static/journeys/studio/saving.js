@@ -1,5 +1,9 @@
-// The draft on the server: what is written is sent after a pause, one at a time, with the version that is known.
+// The draft on the server: what is written is sent after a pause, one at a time, with the version that is known. Whoever
+// leaves the page at once sends it as well, and is asked before where it could not be kept then.
 const PAUSE = 400; // milliseconds without a change
+const MOST = 60 * 1024; // bytes: browsers let 64 KiB outlive their page
+
+const outlives = (sent) => "keepalive" in Request.prototype && new Blob([sent]).size < MOST;
 
 /** `page` has heard(answer), says(text) and asks(text, …[words, act]). */
 export function keeping({ urls, version, beganFrom, mayEdit }, page) {
@@ -7,21 +11,25 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
   let known = version;
   let began = beganFrom; // what was written here; what others began from is theirs
   let text = null; // what is yet to be sent
-  let underWay = null;
+  let underWay = null; // what is being sent
+  let hasFailed = false;
   let timer;
 
   async function send() {
     clearTimeout(timer);
-    if (underWay || text === null || !mayEdit) return;
+    if (underWay !== null || text === null || !mayEdit) return;
     const sent = text;
+    underWay = sent;
     text = null;
     page.says("Keeping the draft…");
-    underWay = fetch(urls.keep, { method: "POST", body: new URLSearchParams({ text: sent, version: known, beganFrom: began, csrfmiddlewaretoken: token }) });
+    const body = new FormData();
+    for (const [name, value] of Object.entries({ text: sent, version: known, beganFrom: began, csrfmiddlewaretoken: token })) body.append(name, value);
     try {
-      const answer = await underWay;
+      const answer = await fetch(urls.keep, { method: "POST", body, keepalive: outlives(sent) });
       if (answer.redirected || !(answer.headers.get("content-type") ?? "").includes("json")) throw new Error(`${answer.status}`);
       hear(answer, await answer.json(), sent);
     } catch {
+      hasFailed = true;
       text ??= sent;
       page.says("The draft could not be kept just now. It is tried again.");
       timer = setTimeout(send, 5000);
@@ -33,6 +41,7 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
 
   function hear(answer, said, sent) {
     timer = null;
+    hasFailed = false;
     if (answer.ok) {
       known = said.version;
       began = said.beganFrom;
@@ -47,6 +56,19 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
       ["See what is there", () => location.reload()],
       ["Write over it", () => { known = said.version; text ??= sent; send(); }]);
   }
+
+  /** Whether all is kept, or will be though the page is left: not two, as the second needs the version of the first. */
+  function mayLeave() {
+    const waiting = [underWay, text].filter((one) => one !== null);
+    return !hasFailed && (waiting.length === 0 || (waiting.length === 1 && outlives(waiting[0])));
+  }
+
+  addEventListener("beforeunload", (event) => {
+    document.activeElement?.blur(); // what is typed is a change once its field is left
+    if (!mayLeave()) event.preventDefault();
+  });
+  addEventListener("pagehide", send);
+  addEventListener("visibilitychange", () => document.visibilityState === "hidden" && send(), true);
 
   return {
     /** What the text comes to for the customer. */
@@ -64,8 +86,8 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
     objects: (words) => page.asks(words, ["I see", () => {}]),
     /** Whether all is kept. */
     async flushed() {
-      for (let turn = 0; turn < 100 && (text !== null || underWay); turn += 1) {
-        if (!underWay) { timer = null; send(); }
+      for (let turn = 0; turn < 100 && (text !== null || underWay !== null); turn += 1) {
+        if (underWay === null) { timer = null; send(); }
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
       return text === null;
