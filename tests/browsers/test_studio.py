@@ -149,6 +149,10 @@ def test_two_authors_are_told_of_each_other(staff: Staff, journey: Journey) -> N
     page.get_by_label("Begin with a template").select_option(label=STARTERS["welcome"].name)
     page.wait_for_selector("text=grace has changed the draft")
     assert JourneyDraft.objects.get().steps == DAYS[:1]
+    for name in ("Publish…", "Try it"):
+        page.get_by_role("button", name=name).click()
+        expect(page.locator(".studio-status")).to_contain_text("is not kept")
+    page.wait_for_selector(".studio-step[data-step=welcome]")
     page.get_by_role("button", name="Write over it").click()
     kept(page)
     assert JourneyDraft.objects.get().steps[0]["id"] == "welcome"
@@ -201,6 +205,12 @@ def test_json_is_the_same_draft_and_nothing_is_lost(staff: Staff, acme: Workspac
     written = json.loads(area.input_value())
     assert written == {"steps": DAYS, "exitOn": []}
     area.fill(area.input_value().replace("P1D", "P7D"))
+    kept(page)
+    area.fill(area.input_value().replace('"steps"', '"name": "x", "steps"'))
+    expect(page.locator(".studio-status")).to_contain_text("must be an object with steps")
+    page.get_by_role("button", name="Publish…").click()
+    expect(page.locator(".studio-status")).to_contain_text("is not kept")
+    area.fill(area.input_value().replace('"name": "x", ', ""))
     kept(page)
     page.get_by_role("tab", name="Steps").click()
     page.wait_for_selector(".studio-step >> text=1 week")

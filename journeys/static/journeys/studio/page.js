@@ -132,7 +132,9 @@ const draft = keeping(given, {
   },
 });
 async function leave(url) {
-  if (!showsUnread() && (await draft.flushed())) location.assign(url);
+  if (showsUnread()) return;
+  if (await draft.flushed()) location.assign(url);
+  else status.textContent = `What you wrote last is not kept. ${draft.whyNot()}`;
 }
 
 /** Whether something was typed that cannot be read; it is shown then. */

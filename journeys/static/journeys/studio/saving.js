@@ -12,6 +12,8 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
   let began = beganFrom; // what was written here; what others began from is theirs
   let text = null; // what is yet to be sent
   let underWay = null; // what is being sent
+  let refused = null; // what was sent last, where the server did not take it
+  let whyNot = "";
   let hasFailed = false;
   let timer;
 
@@ -31,7 +33,7 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
     } catch {
       hasFailed = true;
       text ??= sent;
-      page.says("The draft could not be kept just now. It is tried again.");
+      page.says(whyNot = "The draft could not be kept just now. It is tried again.");
       timer = setTimeout(send, 5000);
     } finally {
       underWay = null;
@@ -42,6 +44,7 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
   function hear(answer, said, sent) {
     timer = null;
     hasFailed = false;
+    refused = answer.ok ? null : sent;
     if (answer.ok) {
       known = said.version;
       began = said.beganFrom;
@@ -50,17 +53,17 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
       if (said.objection) page.says(said.objection);
       return;
     }
-    page.says(said.message);
+    page.says(whyNot = said.message);
     if (answer.status !== 409) return;
     page.asks(`${said.message} ${said.draft}`,
-      ["See what is there", () => location.reload()],
-      ["Write over it", () => { known = said.version; text ??= sent; send(); }]);
+      ["See what is there", () => { text = refused = null; location.reload(); }],
+      ["Write over it", () => { known = said.version; text ??= refused; send(); }]);
   }
 
   /** Whether all is kept, or will be though the page is left: not two, as the second needs the version of the first. */
   function mayLeave() {
     const waiting = [underWay, text].filter((one) => one !== null);
-    return !hasFailed && (waiting.length === 0 || (waiting.length === 1 && outlives(waiting[0])));
+    return !hasFailed && refused === null && (waiting.length === 0 || (waiting.length === 1 && outlives(waiting[0])));
   }
 
   addEventListener("beforeunload", (event) => {
@@ -84,13 +87,14 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
       timer = setTimeout(() => { timer = null; send(); }, PAUSE);
     },
     objects: (words) => page.asks(words, ["I see", () => {}]),
+    whyNot: () => whyNot,
     /** Whether all is kept. */
     async flushed() {
       for (let turn = 0; turn < 100 && (text !== null || underWay !== null); turn += 1) {
         if (underWay === null) { timer = null; send(); }
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      return text === null;
+      return text === null && refused === null;
     },
   };
 }
