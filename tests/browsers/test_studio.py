@@ -197,6 +197,21 @@ def test_who_leaves_with_what_could_not_be_kept_is_asked(staff: Staff, acme: Wor
     assert len(asked) == 1, "nothing was changed"
 
 
+def test_a_draft_is_thrown_away_with_what_was_just_written(staff: Staff, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "bye", "type": "exit", "reason": "old"}])
+    page = opened(staff, journey)
+    typed(page, "Reason", "new")
+    kept(page)
+    page = opened(staff, journey)
+    typed(page, "Reason", "newer")
+    kept(page)
+    page.get_by_label("Reason").fill("newest")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Throw the draft away").click()
+    page.wait_for_selector("text=The draft is thrown away.")
+    assert not JourneyDraft.objects.exists()
+
+
 def test_json_is_the_same_draft_and_nothing_is_lost(staff: Staff, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=DAYS)
     page = opened(staff, journey)

@@ -70,6 +70,11 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
     document.activeElement?.blur(); // what is typed is a change once its field is left
     if (!mayLeave()) event.preventDefault();
   });
+  addEventListener("submit", ({ target, defaultPrevented }) => { // who throws the draft away means all of it
+    if (defaultPrevented || !target.elements.version) return;
+    target.elements.version.value = known;
+    text = refused = null;
+  });
   addEventListener("pagehide", send);
   addEventListener("visibilitychange", () => document.visibilityState === "hidden" && send(), true);
 
