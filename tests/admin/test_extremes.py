@@ -87,3 +87,13 @@ def test_a_cell_is_no_formula_behind_a_semicolon_either() -> None:
     assert _cell(";=1") == ";'=1"
     assert ";=" not in _cell({"name": [None, "a;=1"]})
     assert json.loads(_cell({"name": [None, "a;=1"]})) == {"name": [None, "a;=1"]}
+
+
+@each("value", ["abc", *NUMBERS])
+def test_what_can_be_no_key_is_refused_where_another_record_is_chosen(staff: Client, value: str) -> None:
+    staff.raise_request_exception = False
+    for model in MODELS:
+        own: Any = admin.site.get_model_admin(model)
+        if own.autocomplete_fields and not own.never_added:
+            answer = staff.post(list_of(model) + "add/", dict.fromkeys(own.autocomplete_fields, value))
+            assert answer.status_code in {200, 400}, model

@@ -13,15 +13,16 @@ the page that creates a record has only the inputs.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
-from django.forms import Field
 from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
@@ -116,6 +117,11 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
             choices = db_field.remote_field.model.objects.using(db)
         return reachable(choices.all(), request=request)
 
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name in self.get_autocomplete_fields(request):
+            kwargs.setdefault("widget", _FoundChoice(db_field, self.admin_site, using=kwargs.get("using")))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changes: Any = super().get_changelist_instance(request)
         changes.total = self._total(changes)
@@ -190,7 +196,7 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
         """Leaves out values in the address that their field would refuse: not every input can show such a value."""
         fields = self.get_form(request).base_fields
         initial = super().get_changeform_initial_data(request)
-        return {name: value for name, value in initial.items() if name in fields and _takes(fields[name], value)}
+        return {name: value for name, value in initial.items() if name in fields and _takes(fields[name].clean, value)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         names = flatten_fieldsets(super().get_fieldsets(request, obj))
@@ -286,6 +292,14 @@ class ReadOnlyAdmin(RecordAdmin):
         return queryset.filter(self.matching(text, request)), False
 
 
+class _FoundChoice(AutocompleteSelect):
+    """Django's fails where a refused form is drawn again with what can be no key, such as `abc` of an integer."""
+
+    def optgroups(self, name: str, value: Any, attr: Any = None) -> Any:
+        clean = partial(self.field.target_field.clean, model_instance=None)
+        return super().optgroups(name, [one for one in value if _takes(clean, one)], attr)
+
+
 def _is_there(record: Any, name: str) -> bool:
     """Whether what the field refers to was not deleted meanwhile."""
     try:
@@ -294,9 +308,9 @@ def _is_there(record: Any, name: str) -> bool:
         return False
 
 
-def _takes(field: Field, value: Any) -> bool:
+def _takes(clean: Callable[[Any], Any], value: Any) -> bool:
     try:
-        field.clean(value)
+        clean(value)
     except ValidationError:
         return False
     return True
