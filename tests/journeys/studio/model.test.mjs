@@ -67,10 +67,22 @@ test("steps are moved, duplicated and renamed", () => {
   assert.deepEqual(model.moveDown(three, "c"), three);
   const { definition, id } = model.duplicate(three, "b");
   assert.deepEqual([id, ways(definition)], ["b-2", { a: ["b"], b: ["b-2"], "b-2": ["c"], c: [null] }]);
-  const named = of(wait("a", { next: "c" }), { id: "b", type: "track_event", eventName: "c", eventProperties: { x: "{{ steps.c.n }} steps.cc.n" } }, wait("c"));
+  const named = of(wait("a", { next: "c" }), { id: "b", type: "in_app", message: "c", delivery: "c" }, wait("c"));
   const renamed = model.rename(named, "c", "last");
-  assert.equal(renamed.steps[0].next, "last");
-  assert.deepEqual(renamed.steps[1], { id: "b", type: "track_event", eventName: "c", eventProperties: { x: "{{ steps.last.n }} steps.cc.n" } });
+  assert.deepEqual(renamed, of(wait("a", { next: "last" }), { id: "b", type: "in_app", message: "c", delivery: "last" }, wait("last")));
+});
+
+test("where what a step kept is read, it is read by its new name, and nothing else is changed", () => {
+  const renamed = (more) => model.rename(of({ id: "b", type: "webhook", ...more }, wait("ask-1")), "ask-1", "new").steps[0];
+  const same = { keep: { n: "steps.ask-1.count" }, body: { "steps.ask-1.left": "docs/steps.ask-1.html steps.ask-1.left", to: "steps.ask-1.left",
+    a: "{{ steps.ask-10.left }}{{ api.payload.steps.ask-1.x }}{{ api.payload . steps.ask-1 }}{{ 'steps.ask-1.left' }}{{ steps[ask-1] }}",
+    b: "{% raw %}{{ steps.ask-1.left }}{% endraw %}" } };
+  assert.deepEqual(renamed(same), { id: "b", type: "webhook", ...same });
+  const reading = (name) => ({ body: {
+    a: `{{ steps.${name}.left }} and {{steps . ${name} . left | plus: steps.${name}.n}}{% if steps["${name}"].left == 'a' %}{% endif %}`,
+    b: [`{{ steps['${name}'].left }}`, { $value: `steps[ "${name}" ].left` }, { $value: `steps.${name}`, default: 0 }],
+  }, ok: { all: [{ field: `steps.${name}.status`, op: "eq", to: `steps.${name}.left` }, { not: { field: "a", op: "eq", value: "steps.ask-1.left" } }] } });
+  assert.deepEqual(renamed(reading("ask-1")), { id: "b", type: "webhook", ...reading("new") });
 });
 
 test("a step is moved onto a way on which it is not yet, and only if it leads on", () => {

@@ -3,6 +3,8 @@
 // A slot is a place where a step says what comes after it: {path, label, target}, such as ["cases", 0, "next"]. Its
 // target is the id of a step, null for the end, or undefined where what is written leads nowhere. The slot of the entry
 // has no path: customers enter at the first step.
+import { renamedIn } from "./references.js";
+
 export const ENTRY = "@entry";
 
 export const at = (value, path) => path.reduce((inner, name) => inner?.[name], value);
@@ -180,20 +182,12 @@ export function modelOf(kinds) {
 
   /** With another id of the step, wherever it is named: by ways, waits for deliveries, templates and conditions. */
   function rename(definition, id, to) {
-    const inText = new RegExp(`(?<![\\w.-])steps\\.${id.replaceAll("-", "\\-")}(?=[.\\[])`, "g");
-    const changed = (value, isTarget) => {
-      if (typeof value === "string") return isTarget && value === id ? to : value.replace(inText, () => `steps.${to}`);
-      if (Array.isArray(value)) return value.map((item) => changed(item, false));
-      return value !== null && typeof value === "object" ? mapped(value, (inner) => changed(inner, false)) : value;
-    };
     const steps = definition.steps.map((step) => {
-      const renamed = mapped(step, (value, name) => (name === "id" ? (value === id ? to : value) : changed(value, name === "delivery")));
+      const renamed = { ...renamedIn(step, id, to), id: step.id === id ? to : step.id, ...(step.delivery === id ? { delivery: to } : {}) };
       return [["next"], ...pathsOf(step).map(({ path }) => path)].reduce((made, path) => (at(made, path) === id ? put(made, path, to) : made), renamed);
     });
-    return { ...definition, steps, ...(definition.exitOn ? { exitOn: changed(definition.exitOn, false) } : {}) };
+    return { ...definition, steps, ...(definition.exitOn ? { exitOn: renamedIn(definition.exitOn, id, to) } : {}) };
   }
 
   return { byType, slotsOf, mainOf, insert, remove, move, placesFor, moveUp, moveDown, waysTo, duplicate, add, rename };
 }
-
-const mapped = (value, change) => Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, change(inner, name)]));
