@@ -19,9 +19,13 @@ export function entered(shown, take, { whyNot, told = false, ...more }) {
   return [made, said];
 }
 
-/** Says at the control, and beside it, what is wrong with it; "" if nothing is. */
+/**
+ * Says at the control, and beside it, what is wrong with it; "" if nothing is. An event "refused" has it for the page, which
+ * may show another form by then: a name that cannot be is not kept.
+ */
 export function refused(control, said, why) {
   control.setAttribute("aria-invalid", String(Boolean(why)));
+  if (why) control.dispatchEvent(new CustomEvent("refused", { bubbles: true, detail: why }));
   whenReleased(() => { said.textContent = why; });
 }
 

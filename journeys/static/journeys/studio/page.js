@@ -155,6 +155,7 @@ const bar = el("div", { class: "studio-bar" }, el("div", { role: "tablist", clas
   given.mayEdit ? button("Publish…", () => leave(given.urls.publish), { class: "engage-button small first" }) : null, status);
 const panel = el("div", { class: "studio-panel" });
 root.replaceChildren(notice, bar, panel);
+root.addEventListener("refused", ({ detail }) => { status.textContent = detail; });
 
 function startersMenu() {
   const menu = el("select", { class: "engage-input", "aria-label": "Begin with a template" }, el("option", {}, "Begin with…"), given.starters.map(({ name, about }) => el("option", { title: about }, name)));
