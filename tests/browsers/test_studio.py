@@ -198,10 +198,10 @@ def test_who_leaves_with_what_could_not_be_kept_is_asked(staff: Staff, acme: Wor
 
 
 def test_a_draft_is_thrown_away_with_what_was_just_written(staff: Staff, acme: Workspace) -> None:
-    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "bye", "type": "exit", "reason": "old"}])
-    page = opened(staff, journey)
-    typed(page, "Reason", "new")
-    kept(page)
+    bye = {"id": "bye", "type": "exit", "reason": "old"}
+    journey = JourneyFactory.create(workspace=acme, steps=[bye])
+    changed = Content(steps=[{**bye, "reason": "new"}], exit_on=[])
+    keep_draft(journey, sent=changed, version=0, began_from=None, by="root", now=timezone.now())
     page = opened(staff, journey)
     typed(page, "Reason", "newer")
     kept(page)
