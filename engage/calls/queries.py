@@ -66,17 +66,19 @@ def _value(member: Member, query: QueryDict) -> Any:
     name, text = member.spelling, single_value(query, member.spelling)
     if text is None:
         return None
+    if parsed := member.note(Parsed):
+        found = parsed.parse(text)
+    elif is_choice(member.hint):
+        found = member.hint(one_of(query, name, [choice.value for choice in member.hint]))
+    elif member.hint is bool:
+        found = is_true(query, name)
+    elif member.hint is int:
+        found = _whole(name, text, member.note(Whole))
+    else:
+        found = text
     if unstorable(text) is not None:
         raise InvalidRequest(f"{name} holds what is no text.")
-    if parsed := member.note(Parsed):
-        return parsed.parse(text)
-    if is_choice(member.hint):
-        return member.hint(one_of(query, name, [choice.value for choice in member.hint]))
-    if member.hint is bool:
-        return is_true(query, name)
-    if member.hint is int:
-        return _whole(name, text, member.note(Whole))
-    return text
+    return found
 
 
 def _whole(name: str, text: str, bounds: Whole) -> int:
