@@ -24,6 +24,9 @@ WHERE ended_at IS NULL AND id = ANY(ARRAY(
     LIMIT {most} FOR UPDATE SKIP LOCKED
 ))
 """)
+_IS_ANY_LEFT = Statement(
+    "SELECT EXISTS (SELECT FROM journeys_inappdelivery WHERE journey_id = {journey_id} AND ended_at IS NULL)"
+)
 _AT_ONCE = 1000
 
 
@@ -33,7 +36,11 @@ def withdraw_of_exited(enrollment_ids: Collection[str]) -> None:
         _OF_EXITED.execute(enrollment_ids=list(enrollment_ids))
 
 
-def withdraw_of_journey(journey_id: str, *, because: str) -> None:
-    """Withdraws all that the journey has delivered, also to those who have completed it."""
+def withdraw_of_journey(journey_id: str, *, because: str) -> bool:
+    """Withdraws all that the journey has delivered, also to those who have completed it; returns whether that was all.
+
+    What others have locked at the moment is left for the next time.
+    """
     while _OF_JOURNEY.execute(journey_id=journey_id, because=because, most=_AT_ONCE) == _AT_ONCE:
         pass
+    return not _IS_ANY_LEFT.column(journey_id=journey_id)[0]

@@ -3,7 +3,8 @@
 1. It is closed, and held until all have left: nobody steps, and no attempt at a webhook begins.
 2. Once the decisions that were under way have been committed, nobody comes in any more. Whoever lets people out waits
    for that first; a sweeper, whose process also walks, only looks, and comes back.
-3. Those inside are exited, some at a time. If the process dies, another one goes on (going_on.py).
+3. Those inside are exited, some at a time, and all that it has delivered is withdrawn. Until nothing is left, also of
+   what others have locked, or if the process dies, another one goes on (going_on.py).
 """
 
 import time
@@ -91,8 +92,8 @@ def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) ->
         return total
     # What staff have had sent again is released: its step is over.
     with unless_held_up():
-        withdraw_of_journey(journey_id, because=f"The journey was aborted: {journey.held_because}")
-        if aborting.update(held_at=None, held_by="", held_because="", resumed_at=Now()):
+        withdrawn = withdraw_of_journey(journey_id, because=f"The journey was aborted: {journey.held_because}")
+        if withdrawn and aborting.update(held_at=None, held_by="", held_because="", resumed_at=Now()):
             release(journey_id, seconds=seconds)
     return total
 

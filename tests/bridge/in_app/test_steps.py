@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from bridge.models import Message
@@ -14,10 +15,14 @@ from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.in_app.expiring import expire
 from journeys.in_app.transitions import State
 from journeys.models import Enrollment, InAppDelivery, Journey, StepRun, Trigger
+from journeys.steering.going_on import go_on
 from tests.bridge.in_app.deliveries import ACTED, ENDS, KEY, OFFER, deliver, do, events_of, journey_of, offer
+from tests.interface.steered import steered
 from tests.support.calls import data, let_workers_walk, trigger
 from tests.support.cases import each
 from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory
+from tests.support.simultaneous import elsewhere
 
 
 @pytest.fixture
@@ -171,3 +176,22 @@ def test_an_aborted_journey_withdraws_from_those_who_have_completed_it(
     assert only().state == "due"
     server.post(f"/api/v1/journeys/{acme.id}/{journey.id}/abort", {"reason": "x"})
     assert only().state == "withdrawn"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_others_have_locked_while_a_journey_is_aborted_is_withdrawn_by_the_next_sweep(
+    acme: Workspace, ada: Customer, message: Message, server: ServerClient
+) -> None:
+    journey = journey_of(acme, OFFER)
+    for customer in (ada, CustomerFactory.create(workspace=acme, external_id="grace")):
+        enter(server, journey, customer)
+    with transaction.atomic():
+        InAppDelivery.objects.select_for_update().get(customer=ada)
+        for act in (lambda: steered(server, journey, "abort", reason="x"), lambda: go_on(seconds=5)):
+            elsewhere(act)
+            assert dict(InAppDelivery.objects.values_list("customer__external_id", "state")) == {
+                "ada": "due", "grace": "withdrawn"
+            }  # fmt: skip
+    go_on(seconds=5)
+    assert {*InAppDelivery.objects.values_list("state", "because")} == {("withdrawn", "The journey was aborted: x")}
+    assert Journey.objects.get().held_at is None
