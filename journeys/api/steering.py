@@ -224,7 +224,8 @@ def cancel_trigger(asked: Asked[CancelTriggerBody, DryRun], trigger: Trigger) ->
 
     Cancels all jobs of the trigger that are not decided yet, at once: none of them enrolls anybody any more.
     `cancelled` and `alreadyDecided` are always all of its jobs. Those who have entered by the call stay inside, or
-    leave with `"enrollments": "exit"`. Calling again changes nothing more, so the call may be repeated.
+    leave with `"enrollments": "exit"`; then all in-app messages that they have got by it are withdrawn, also those of
+    who has left or completed the journey before. Calling again changes nothing more, so the call may be repeated.
     """
     leave = asked.body.enrollments is Enrollments.EXIT
     if leave:

@@ -224,7 +224,10 @@ MOVE_ANSWERED = """
 
 @dataclass(frozen=True, kw_only=True)
 class EnrollmentExit:
-    """An enrollment to end, and why. `withdraws`: with all messages that it delivered, also those that need not go."""
+    """An enrollment to end, and why.
+
+    `withdraws`: with all messages that it delivered, also those that need not go, and also if it has ended before.
+    """
 
     enrollment_id: str
     reason: str
@@ -234,11 +237,12 @@ class EnrollmentExit:
 # Steps and webhooks that wait are stopped in the same statement: none goes on, or is sent, after the end.
 _EXIT = Statement(
     """
-WITH asked AS MATERIALIZED (
-    SELECT inside.id, inside.steps_begun, asked.reason, asked.withdraws
+WITH named AS MATERIALIZED (
+    SELECT known.id, known.state, known.steps_begun, asked.reason, asked.withdraws
     FROM {exits}
-    CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = asked.id LIMIT 1) AS inside
-    WHERE inside.state = 'active'
+    CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment one WHERE one.id = asked.id LIMIT 1) AS known
+), asked AS MATERIALIZED (
+    SELECT id, steps_begun, reason FROM named WHERE state = 'active'
 ), ended AS (
     UPDATE journeys_enrollment enrollment
     SET state = 'exited', exit_reason = asked.reason, ended_at = statement_timestamp(), due_at = NULL,

@@ -7,11 +7,12 @@ from collections.abc import Collection
 
 from engage.database.sql import Statement
 
-# Of those in a relation `asked` (the enrollments' ids, the reason, and whether all go or those that are to), a part of
-# the statement that exits them.
+# Of those in a relation `named` (the enrollments' ids and states, the reason, and whether all go or those that are to),
+# a part of the statement that exits those that have not ended.
 WITHDRAW = """
-    UPDATE journeys_inappdelivery SET state = 'withdrawn', ended_at = statement_timestamp(), because = asked.reason
-    FROM asked WHERE enrollment_id = ANY(ARRAY[asked.id]) AND ended_at IS NULL AND (withdraw_on_exit OR asked.withdraws)
+    UPDATE journeys_inappdelivery SET state = 'withdrawn', ended_at = statement_timestamp(), because = named.reason
+    FROM named WHERE enrollment_id = ANY(ARRAY[named.id]) AND ended_at IS NULL
+      AND (named.withdraws OR withdraw_on_exit AND named.state = 'active')
 """
 _OF_EXITED = Statement("""
 UPDATE journeys_inappdelivery SET state = 'withdrawn', ended_at = now(), because = 'The enrollment exited.'

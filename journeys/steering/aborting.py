@@ -99,10 +99,10 @@ def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) ->
 
 
 def exit_all(enrollment_ids: Sequence[str], *, reason: str, wait: bool = True) -> int:
-    """Exits those of them that have not ended, in one transaction; returns how many.
+    """Exits those of them that have not ended, and withdraws what any have delivered, in one transaction.
 
-    Those of customers who are being merged at this moment are left; and those whom others have locked, if they still
-    are after a wait, or at once.
+    Returns how many exit. Those of customers who are being merged at this moment are left; and those whom others have
+    locked, if they still are after a wait, or at once.
     """
     for waits in (True, False) if wait else (False,):
         with unless_held_up(), transaction.atomic():

@@ -1,11 +1,12 @@
 """A call is taken back: none of its jobs is decided any more, and those who have entered by it may leave.
 
+Then what it has delivered in-app is withdrawn as well, also from those who have ended before.
+
 Whoever decides jobs holds the row of their chunk. So one statement that locks all chunks of a trigger, and then cancels
 the jobs that are still queued, comes between decisions: each job is decided or cancelled, and all are one of the two.
 """
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -40,6 +41,11 @@ class CancelledTrigger:
     inside: Annotated[
         int, "How many enrollments of the trigger have not ended. If they were to leave, call again until it is 0."
     ]
+    all_withdrawn: Annotated[
+        bool,
+        "False if those who have entered were to leave, and some of their in-app messages may still be due: time ran "
+        "out, or others held them up. Call again.",
+    ] = True
 
 
 def cancel_trigger(
@@ -47,9 +53,10 @@ def cancel_trigger(
 ) -> CancelledTrigger:
     """Cancels the jobs of the trigger that are not decided. With `exit_enrollments`, those inside leave as well.
 
-    If more are inside than leave within some seconds, `inside` tells how many are left, for another call. Cancelling
-    again does nothing more.
+    And what the call has delivered in-app is withdrawn. If that takes more than some seconds, `inside` and
+    `all_withdrawn` tell what is left, for another call. Cancelling again does nothing more.
     """
+    all_withdrawn = True
     done = _Cancellation(trigger=trigger, actor=actor, reason=reason)
     with longer_statements():
         if dry_run:
@@ -58,7 +65,7 @@ def cancel_trigger(
         else:
             _cancel_jobs(done)
             if exit_enrollments:
-                _exit(done)
+                all_withdrawn = _exit(done)
         inside = _count_inside(trigger) - (done.exited if dry_run else 0)
     return CancelledTrigger(
         trigger_id=trigger.id,
@@ -69,6 +76,7 @@ def cancel_trigger(
         already_decided=trigger.customers - done.cancelled,
         exited=done.exited,
         inside=inside,
+        all_withdrawn=all_withdrawn,
     )
 
 
@@ -85,8 +93,6 @@ class _Cancellation:
 
     def note(self, *, cancelled: int = 0, exited: int = 0) -> None:
         """Adds to the act, in the transaction that does it."""
-        if not cancelled and not exited:
-            return
         self.cancelled += cancelled
         self.exited += exited
         numbers = {
@@ -123,8 +129,8 @@ def _cancel_jobs(done: _Cancellation) -> None:
     trigger = done.trigger
     with transaction.atomic():
         (cancelled,) = _CANCEL.column(trigger_id=trigger.id, reason=_in_words(done.reason))
-        done.note(cancelled=cancelled)
         if cancelled:
+            done.note(cancelled=cancelled)
             result = EnrollmentJob.Result.CANCELLED.value
             count_entries(
                 workspace_id=trigger.workspace_id, journey_id=trigger.journey_id, result=result, number=cancelled
@@ -139,31 +145,44 @@ def _in_words(reason: str) -> str:
 
 
 # A range of jobs in their order, and their enrollments by key (docs/sql.md).
-_INSIDE = """
+_ENTERED = """
 FROM (
     SELECT id FROM journeys_enrollmentjob
     WHERE trigger_id = {trigger_id} AND ordinal >= {start} AND ordinal < {stop} OFFSET 0
 ) AS job
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.job_id = job.id LIMIT 1) AS enrollment
-WHERE enrollment.state = 'active'
 """
-_INSIDE_IDS, _INSIDE_NUMBER = Statement(f"SELECT enrollment.id {_INSIDE}"), Statement(f"SELECT count(*) {_INSIDE}")
+_INSIDE_NUMBER = Statement("SELECT count(*) {entered} WHERE enrollment.state = 'active'", entered=_ENTERED)
+# Those inside, and those who have ended to whom something is still shown.
+_TO_LEAVE = Statement(
+    """
+SELECT enrollment.id {entered}
+CROSS JOIN LATERAL (
+    SELECT bool_or(ended_at IS NULL) AS is_due FROM journeys_inappdelivery known
+    WHERE known.enrollment_id = enrollment.id
+) AS delivered
+WHERE enrollment.state = 'active' OR delivered.is_due
+""",
+    entered=_ENTERED,
+)
 
 
 def _count_inside(trigger: Trigger) -> int:
     return int(_INSIDE_NUMBER.column(trigger_id=trigger.id, start=0, stop=trigger.customers)[0])
 
 
-def _exit(done: _Cancellation) -> None:
-    until = time.monotonic() + _EXIT_SECONDS
-    for found in _blocks(done.trigger):
-        if found:
-            with transaction.atomic():
-                done.note(exited=exit_all(found, reason=_in_words(done.reason)))
+def _exit(done: _Cancellation) -> bool:
+    """Lets all leave, for at most so long, block by block; returns whether nothing is left to be done."""
+    until, is_all = time.monotonic() + _EXIT_SECONDS, True
+    for start in range(0, done.trigger.customers, _AT_ONCE):
         if time.monotonic() >= until:
-            break
-
-
-def _blocks(trigger: Trigger) -> Iterator[list[str]]:
-    for start in range(0, trigger.customers, _AT_ONCE):
-        yield _INSIDE_IDS.column(trigger_id=trigger.id, start=start, stop=start + _AT_ONCE)
+            return False
+        block = {"trigger_id": done.trigger.id, "start": start, "stop": start + _AT_ONCE}
+        if found := _TO_LEAVE.column(**block):
+            with transaction.atomic():
+                exited = exit_all(found, reason=_in_words(done.reason))
+                stay = _TO_LEAVE.column(**block) if exited < len(found) else []
+                if len(stay) < len(found):
+                    done.note(exited=exited)
+            is_all = is_all and not stay
+    return is_all

@@ -36,7 +36,7 @@ def test_no_waiting_job_is_decided_and_all_are_accounted_for(server: ServerClien
     assert would == {**did, "dryRun": True}
     assert did == {
         "triggerId": sent["triggerId"], "journeyId": journey.id, "dryRun": False, "customers": 3, "cancelled": 2,
-        "alreadyDecided": 1, "exited": 0, "inside": 0,
+        "alreadyDecided": 1, "exited": 0, "inside": 0, "allWithdrawn": True,
     }  # fmt: skip
     again = data(cancel(server, journey, sent["triggerId"]), status=200)
     assert (again["cancelled"], again["alreadyDecided"]) == (0, 3)

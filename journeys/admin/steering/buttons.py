@@ -29,6 +29,7 @@ from journeys.steering.holding import MOST_PER_MINUTE, hold, resume
 from journeys.steps.exit import LONGEST_REASON
 
 NOT_SETTLED = " What had begun before has not ended: a step may yet be written. Do it again to see that it has."
+NOT_WITHDRAWN = " Some in-app messages may still be due. Do it again to withdraw them."
 _LABELS = {
     "queued": "waiting for a decision",
     "inside": "staying inside",
@@ -225,7 +226,9 @@ def _do(button: Button, _: RecordAdmin, request: HttpRequest, record: Any) -> Do
     did = button.do(record, actor=by_staff(request.user.get_username()), **form.cleaned_data)
     wakeups.wake(Due(walk=True, webhooks=True))
     numbers = ", ".join(f"{number:,} {label}" for number, label in _numbers(button, did))
-    return Done(record, f"{button.done} {numbers}.{'' if getattr(did, 'settled', True) else NOT_SETTLED}")
+    left = "" if getattr(did, "settled", True) else NOT_SETTLED
+    left += "" if getattr(did, "all_withdrawn", True) else NOT_WITHDRAWN
+    return Done(record, f"{button.done} {numbers}.{left}")
 
 
 def _button(act: str, request: HttpRequest) -> Button:

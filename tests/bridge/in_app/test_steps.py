@@ -14,7 +14,7 @@ from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.in_app.expiring import expire
 from journeys.in_app.transitions import State
-from journeys.models import Enrollment, InAppDelivery, Journey, StepRun, Trigger
+from journeys.models import Enrollment, InAppDelivery, Journey, SteeringAct, StepRun, Trigger
 from journeys.steering.going_on import go_on
 from tests.bridge.in_app.deliveries import ACTED, ENDS, KEY, OFFER, deliver, do, events_of, journey_of, offer
 from tests.interface.steered import steered
@@ -22,7 +22,7 @@ from tests.support.calls import data, let_workers_walk, trigger
 from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory
-from tests.support.simultaneous import elsewhere
+from tests.support.simultaneous import elsewhere, impatient
 
 
 @pytest.fixture
@@ -195,3 +195,29 @@ def test_what_others_have_locked_while_a_journey_is_aborted_is_withdrawn_by_the_
     go_on(seconds=5)
     assert {*InAppDelivery.objects.values_list("state", "because")} == {("withdrawn", "The journey was aborted: x")}
     assert Journey.objects.get().held_at is None
+
+
+@pytest.mark.without_pooler
+@pytest.mark.django_db(transaction=True)
+def test_a_cancelled_call_withdraws_from_those_who_have_completed_and_says_if_some_are_left(
+    acme: Workspace, ada: Customer, message: Message, server: ServerClient
+) -> None:
+    """Of two whom it has sent through; another call has sent one of them through as well."""
+    journey = journey_of(acme, OFFER, max_entries_per_customer=2)
+    enter(server, journey, ada)
+    kept = only()
+    CustomerFactory.create(workspace=acme, external_id="grace")
+    sent = data(trigger(server, journey, {"external_ids": ["ada", "grace"]}))["triggerId"]
+    let_workers_walk()
+    path, body = f"/api/v1/journeys/{acme.id}/triggers/{sent}/cancel", {"reason": "x", "enrollments": "exit"}
+    with transaction.atomic():
+        Customer.objects.select_for_update(no_key=True).get(id=ada.id)
+        did = elsewhere(impatient(lambda: data(server.post(path, body), status=200)))
+        assert (did["exited"], did["inside"], did["allWithdrawn"]) == (0, 0, False)
+    for acts in (2, 2):  # the second time nothing is left to be done
+        assert data(server.post(path, body), status=200) == {**did, "allWithdrawn": True}
+        assert SteeringAct.objects.count() == acts
+    withdrawn = InAppDelivery.objects.exclude(id=kept.id)
+    assert [*withdrawn.values_list("state", "because")] == [("withdrawn", "The whole call was cancelled: x")] * 2
+    assert InAppDelivery.objects.get(id=kept.id).state == "due"
+    assert {*Enrollment.objects.values_list("state", flat=True)} == {"completed"}
