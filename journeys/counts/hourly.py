@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from engage.database.sql import Statement
+from journeys.steps.definition import SENDING_TYPES
 
 DELIVERED, FAILED = "webhook delivered", "webhook failed"
 _HOUR = timedelta(hours=1)
@@ -27,7 +28,7 @@ class LatelyDone:
     busiest: Mapping[str, Hours]
 
 
-# The counts know steps by name; which of them are webhooks, the revisions know: its own, or for the history of who has
+# The counts know steps by name; which of them send, the revisions know: its own, or for the history of who has
 # moved into one without the step, another one.
 _LATELY = Statement("""
 WITH counted AS MATERIALIZED (
@@ -40,7 +41,8 @@ WITH counted AS MATERIALIZED (
     WHERE kind IN ('entry', 'end') AND hour >= {since}
       AND ({workspaces}::text[] IS NULL OR workspace_id = ANY({workspaces}::text[]))
 ), step AS MATERIALIZED (
-    SELECT revision.id AS revision_id, revision.journey_id, step->>'id' AS name, step->>'type' = 'webhook' AS sends
+    SELECT revision.id AS revision_id, revision.journey_id, step->>'id' AS name,
+           step->>'type' = ANY({sending}::text[]) AS sends
     FROM journeys_journeyrevision revision CROSS JOIN LATERAL jsonb_array_elements(revision.steps) AS step
     WHERE revision.id = ANY(ARRAY(SELECT DISTINCT revision_id FROM counted WHERE kind = 'end'))
 ), anywhere AS MATERIALIZED (
@@ -75,7 +77,13 @@ def done_lately(*, now: datetime, hours: int, journeys: int, workspaces: Collect
     places = {begin: place for place, begin in enumerate(begins)}
     counts: dict[str | None, list[Counter[str]]] = defaultdict(lambda: [Counter() for _ in begins])
     rows = _LATELY.rows(
-        since=begins[0], deltas=_DELTAS_READ, delivered=DELIVERED, failed=FAILED, most=journeys, workspaces=own
+        since=begins[0],
+        deltas=_DELTAS_READ,
+        sending=list(SENDING_TYPES),
+        delivered=DELIVERED,
+        failed=FAILED,
+        most=journeys,
+        workspaces=own,
     )
     for journey_id, _, begin, what, number in rows:
         if begin in places:  # a clock may be ahead

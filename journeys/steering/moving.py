@@ -28,11 +28,9 @@ from journeys.enrollments.locks import all_ended, lock_customers_of
 from journeys.enrollments.transfers import Standing, move
 from journeys.models import Journey, JourneyRevision, SteeringAct
 from journeys.steering.acts import record_act
-from journeys.steps.send import SendStep
-from journeys.steps.webhook import Webhook
+from journeys.steps.definition import SENDING_TYPES
 
 _AT_ONCE = 500
-_SENDING = {Webhook.type, SendStep.type}
 UNDER_WAY, GONE, OTHER_TYPE = "under_way", "gone", "other_type"
 
 
@@ -139,7 +137,7 @@ def _why_it_stays(step: _Step | None, type_now: str | None, *, began: bool) -> s
         return GONE
     if step is None or step.type != type_now:
         return OTHER_TYPE
-    return UNDER_WAY if began and type_now in _SENDING else None
+    return UNDER_WAY if began and type_now in SENDING_TYPES else None
 
 
 def begin_move(journey: Journey, *, actor: str) -> Moving:
@@ -222,7 +220,7 @@ def _wish(journey_id: str) -> _Wish | None:
     steps = _steps(journey_id, number)
     types = _types(steps, number)
     places = [
-        Standing(one.revision_id, one.number, one.id, one.type in _SENDING)
+        Standing(one.revision_id, one.number, one.id, one.type in SENDING_TYPES)
         for one in steps
         if one.number < number and types.get(one.id) == one.type
     ]

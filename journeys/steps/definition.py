@@ -19,6 +19,7 @@ from journeys.steps.exit import Exit
 from journeys.steps.in_app import InApp
 from journeys.steps.kinds import KeptBy
 from journeys.steps.send import SendStep, no_connection
+from journeys.steps.sending import SendingStep
 from journeys.steps.split import Split
 from journeys.steps.templated import places_reading
 from journeys.steps.track_event import TrackEvent
@@ -51,6 +52,7 @@ KINDS: tuple[type[Step], ...] = (
 )
 _BY_TYPE = {kind.type: kind for kind in KINDS}
 STEP_TYPES = tuple(_BY_TYPE)
+SENDING_TYPES = frozenset(kind.type for kind in KINDS if issubclass(kind, SendingStep))
 
 
 def parse_steps(

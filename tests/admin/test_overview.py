@@ -18,6 +18,7 @@ from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger, 
 from tests.admin.failures import failed_webhooks
 from tests.admin.records import list_of
 from tests.admin.staff import staff_with
+from tests.journeys.connections.made import connect
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import send
 from tests.support.calls import let_workers_walk
@@ -72,8 +73,9 @@ def test_charts_and_the_busiest_journeys_tell_what_was_decided_and_sent(
     staff: Client, server: ServerClient, acme: Workspace, rival: Workspace, receiver: Receiver
 ) -> None:
     CustomerFactory.create(workspace=acme, external_id="bob")
-    for status in (200, 404):
-        call = {"id": "call", "type": "webhook", "url": receiver.url(f"/status/{status}")}
+    connect(acme, receiver.url("/status/200"), inputs={"type": "object"}, body={})
+    calls = [{"id": "call", "type": "webhook", "url": receiver.url(f"/status/{status}")} for status in (200, 404)]
+    for call in (*calls, {"id": "mail", "type": "send", "connection": "mailer"}):
         walked(server, acme, [call])
     send()
     let_workers_walk()
@@ -81,11 +83,11 @@ def test_charts_and_the_busiest_journeys_tell_what_was_decided_and_sent(
     for _ in range(2):  # unfolded, and folded
         shown = staff.get("/admin/").context["lately"]
         decisions, webhooks = shown["charts"]
-        assert decisions["numbers"]["enrolled"][-1] + decisions["numbers"]["enrolled"][-2] == 2
-        assert [sum(counts) for counts in webhooks["numbers"].values()] == [1, 1]
-        assert webhooks["told"] == "Webhooks per hour, last 24 hours: 1 delivered, 1 failed"
+        assert decisions["numbers"]["enrolled"][-1] + decisions["numbers"]["enrolled"][-2] == 3
+        assert [sum(counts) for counts in webhooks["numbers"].values()] == [2, 1]
+        assert webhooks["told"] == "Webhooks per hour, last 24 hours: 2 delivered, 1 failed"
         rows = [[strip_tags(str(cell)) for cell in row[2:]] for row in shown["busiest"]["rows"]]
-        assert sorted(rows) == [["1", "1", "0", "1"], ["1", "1", "1", "0"]]
+        assert sorted(rows) == [["1", "1", "0", "1"], ["1", "1", "1", "0"], ["1", "1", "1", "0"]]
         fold()
 
 
