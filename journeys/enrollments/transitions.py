@@ -238,7 +238,7 @@ class EnrollmentExit:
 _EXIT = Statement(
     """
 WITH named AS MATERIALIZED (
-    SELECT known.id, known.state, known.steps_begun, asked.reason, asked.withdraws
+    SELECT asked.id, known.state, known.steps_begun, asked.reason, asked.withdraws
     FROM {exits}
     CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment one WHERE one.id = asked.id LIMIT 1) AS known
 ), asked AS MATERIALIZED (

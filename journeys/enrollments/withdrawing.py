@@ -8,10 +8,12 @@ from collections.abc import Collection
 from engage.database.sql import Statement
 
 # Of those in a relation `named` (the enrollments' ids and states, the reason, and whether all go or those that are to),
-# a part of the statement that exits those that have not ended.
+# a part of the statement that exits those that have not ended. The ids are values that were given, in the collation of
+# deliveries' index by them (docs/sql.md), and no index of all that are due leads past it.
 WITHDRAW = """
     UPDATE journeys_inappdelivery SET state = 'withdrawn', ended_at = statement_timestamp(), because = named.reason
-    FROM named WHERE enrollment_id = ANY(ARRAY[named.id]) AND ended_at IS NULL
+    FROM named WHERE enrollment_id = ANY(ARRAY[named.id])
+      AND coalesce(ended_at, 'infinity') = 'infinity'
       AND (named.withdraws OR withdraw_on_exit AND named.state = 'active')
 """
 _OF_EXITED = Statement("""

@@ -21,7 +21,8 @@ from tests.interface.steered import steered
 from tests.support.calls import data, let_workers_walk, trigger
 from tests.support.cases import each
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory
+from tests.support.factories import CustomerFactory, crowd
+from tests.support.plans import rows_gone_through
 from tests.support.simultaneous import elsewhere, impatient
 
 
@@ -221,3 +222,16 @@ def test_a_cancelled_call_withdraws_from_those_who_have_completed_and_says_if_so
     assert [*withdrawn.values_list("state", "because")] == [("withdrawn", "The whole call was cancelled: x")] * 2
     assert InAppDelivery.objects.get(id=kept.id).state == "due"
     assert {*Enrollment.objects.values_list("state", flat=True)} == {"completed"}
+
+
+def test_whom_a_cancelled_call_has_sent_through_is_looked_up_by_key(
+    acme: Workspace, message: Message, server: ServerClient
+) -> None:
+    journey, names = journey_of(acme, OFFER), crowd(acme, 200)
+    sent = data(trigger(server, journey, {"external_ids": names}))["triggerId"]
+    let_workers_walk()
+    with rows_gone_through() as seen:
+        body = {"reason": "x", "enrollments": "exit"}
+        data(server.post(f"/api/v1/journeys/{acme.id}/triggers/{sent}/cancel", body), status=200)
+    assert not InAppDelivery.objects.exclude(state="withdrawn").exists()
+    assert max(rows for sql, rows in seen.items() if "journeys_enrollment" in sql) < 20 * len(names)
