@@ -1,13 +1,15 @@
 """What journeys deliver, in real browsers: shown soon, to the right person, and never again once it is over."""
 
+from typing import Any
+
 import pytest
 from django.utils import timezone
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, expect
 
 from customers.models import Customer
 from engage.models import App, Workspace
 from journeys.models import InAppDelivery
-from tests.bridge.in_app.deliveries import CONTENT, deliver, events_of, offer
+from tests.bridge.in_app.deliveries import CONTENT, CTA, deliver, events_of, offer
 from tests.browsers.in_app import furnish, opened, state_of
 from tests.browsers.pages import NOTHING_WAITS, Shop, until
 from tests.support.factories import CustomerFactory
@@ -109,3 +111,38 @@ def test_what_was_closed_while_offline_is_not_shown_again(context: BrowserContex
     shop.proxy.fails = None
     wait_until(lambda: state_of(mine) == "closed", what="closed")
     assert page.locator("#slot section").count() == 0
+
+
+def ask(workspace: Workspace, **fields: Any) -> None:
+    """A card with a form, whose fields are these rules by name; every field becomes an attribute."""
+    content = {"kind": "card", "form": "asked"}
+    offer(workspace, key="ask", content=content, forms=[{"id": "asked", "fields": fields}])
+
+
+def test_a_form_that_is_refused_is_shown_again(
+    context: BrowserContext, shop: Shop, acme: Workspace, hers: Customer
+) -> None:
+    ask(acme, code={"type": "string", "pattern": "(?i)[a-z]+"})  # which no browser holds it to
+    mine = deliver(hers, message_id="ask")
+    page = opened(context, shop)
+    for times in (1, 2):
+        page.locator("#slot input").fill("12")
+        page.locator("#slot input").press("Enter")
+        until(page, f"outcomes.filter(([, told]) => told.status === 422).length === {times}")
+        expect(page.locator("#slot input")).to_have_value("")
+    page.reload()
+    page.locator("#slot input").fill("Ab")
+    page.locator("#slot input").press("Enter")
+    wait_until(lambda: state_of(mine) == "acted", what="acted")
+    assert page.locator("#slot section").count() == 0
+
+
+def test_a_page_that_acts_by_itself_and_is_refused_does_so_no_faster_than_it_asks(
+    context: BrowserContext, shop: Shop, acme: Workspace, hers: Customer
+) -> None:
+    action = {**CTA, "properties": {"n": {"type": "number", "required": True}}}
+    offer(acme, key="unmet", actions=[action], content=CONTENT)
+    deliver(hers, message_id="unmet")
+    page = opened(context, shop, "?presses")
+    page.wait_for_timeout(4000)
+    assert 2 <= page.evaluate("outcomes.filter(([what]) => what === 'refused').length") <= 8

@@ -193,9 +193,9 @@ export class Engage {
     while (entries.length >= MOST || size + sizeOf(entries) > MOST_BYTES) this.#end(entries.shift(), "refused", { code: "queue_full" });
   }
 
-  #end({ name, key, call }, status, told) {
+  #end({ name, ...entry }, status, told) {
     drop(name);
-    this.#tell(status === "kept" ? "sent" : status, { key, call, ...told });
+    this.#tell(status === "kept" ? "sent" : status, { ...entry, ...told });
     this.#answer(name, { ...told, status });
   }
   #answer(name, outcome) {

@@ -1,25 +1,28 @@
 /* What journeys deliver to the person of this browser: asked for while the page is looked at, and told when it changes. */
 const KEPT = 200, LEAST = 10e3, TOKEN_MS = 10e3, ANSWERS_MS = 30e3, DISK_MS = 2e3;
 const json = (text) => { try { return JSON.parse(text); } catch {} };
+/* The delivery that a call acts on or closes. */
+const endedBy = ({ call, body }) => call !== "shown" && body?.deliveryId;
 
 export function messages(engage, tell, { every = 60 } = {}) {
   if (typeof document === "undefined") return () => {};
   const { app, host, token } = engage.given, name = `engage:${app}:`, gap = Math.min(LEAST, every * 1000);
   const channel = typeof BroadcastChannel === "undefined" ? {} : new BroadcastChannel(`${name}messages`);
-  const items = new Map(), sent = new Set(), whose = new Map();
+  const items = new Map(), sent = new Set(), refused = new Set();
   const ended = new Set(), over = `${name}over:`;
   let who, list = [], etag, proof, asked = -gap, told = "[]", timer, controller, gone;
 
   /* What was acted on or closed here is never shown here again, whatever the service has heard of it. Each has a key of its
      own: of a list, a tab would write back what it had read before another tab wrote. */
   const isOver = (id) => { try { return ended.has(id) || over + id in localStorage; } catch {} };
-  const end = (id) => {
-    ended.add(id);
+  const end = (told) => {
+    const id = endedBy(told);
+    if (!id) return;
     try {
       localStorage[over + id] = Date.now();
       const known = Object.keys(localStorage).filter((key) => key.startsWith(over)).sort((one, other) => localStorage[one] - localStorage[other]);
       for (const key of known.slice(0, -KEPT)) delete localStorage[key];
-    } catch {}
+    } catch { ended.add(id); }
     show();
   };
 
@@ -30,17 +33,14 @@ export function messages(engage, tell, { every = 60 } = {}) {
     const opened = indexedDB.open("engage");
     opened.onsuccess = () => { opened.result.transaction("kept").objectStore("kept").count().onsuccess = done; };
   }).catch(() => {}).then(() => {
-    for (const key in localStorage) {
-      const { call, body } = key.startsWith(`${name}q:`) && json(localStorage[key]) || {};
-      if (body?.deliveryId && call !== "shown") end(body.deliveryId);
-    }
+    for (const key in localStorage) end(key.startsWith(`${name}q:`) && json(localStorage[key]) || {});
   }).catch(() => {});
 
   const item = (one) => {
-    const message = engage.message(one.messageId, { deliveryId: one.deliveryId });
+    const { messageId, deliveryId } = one, message = engage.message(messageId, { deliveryId });
     return {
       ...one, message,
-      shown: () => sent.has(one.deliveryId) || !sent.add(one.deliveryId) || engage.add("shown", { messageId: one.messageId, deliveryId: one.deliveryId }),
+      shown: () => sent.has(deliveryId) || !sent.add(deliveryId) || engage.add("shown", { messageId, deliveryId }),
       attach: (element) => message.attach(element),
       close: (actionId) => message.close(actionId),
     };
@@ -69,7 +69,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
   const prove = async () => {
     if (proof !== undefined || !token) return proof;
     let given = await Promise.race([Promise.resolve().then(token), new Promise((done) => setTimeout(done, TOKEN_MS))]).catch(() => {});
-    given = String(given ?? "").trim();
+    given = String(given).trim();
     return (proof = /^[\w=-]+(\.[\w=-]+){2}$/.test(given) ? given : "");
   };
   const share = () => channel.postMessage?.({ who, list, etag, at: Date.now() });
@@ -112,23 +112,27 @@ export function messages(engage, tell, { every = 60 } = {}) {
     show();
   };
   const seen = () => { if (!document.hidden) { show(); ask(); } };
-  const elsewhere = ({ key, newValue }) => { if (key?.startsWith(over) && newValue) show(); else if (key === `${name}me` && newValue) seen(); };
+  const elsewhere = ({ key, newValue }) => { if (key?.startsWith(over)) show(); else if (key === `${name}me` && newValue) seen(); };
   document.addEventListener("visibilitychange", seen);
   addEventListener("online", seen);
   addEventListener("storage", elsewhere);
   const undo = [
     engage.on("me", () => queueMicrotask(() => { if (!gone) { person(); ask(); } })),
-    engage.on("queued", ({ key, call, body }) => {
-      if (!body?.deliveryId) return;
-      whose.set(key, JSON.stringify(engage.me));
-      if (call !== "shown") end(body.deliveryId);
+    engage.on("queued", end),
+    /* Nothing has come of it, so it is due. Where a page acts by itself, it is asked about before it is shown once more. */
+    engage.on("refused", (told) => {
+      const id = told.status && endedBy(told);
+      if (!id) return;
+      ended.delete(id);
+      try { delete localStorage[over + id]; } catch {}
+      if (!refused.has(id)) setTimeout(show);
+      refused.add(id);
+      ask();
     }),
-    engage.on("sent", ({ key, call, data }) => {
-      const theirs = whose.get(key);
-      whose.delete(key);
+    engage.on("sent", ({ call, body, data, who: theirs }) => {
       if (call === "identify") proof = undefined;
       /* What was done before somebody else came tells what is due for whoever did it. */
-      if (data?.due && theirs === who) { list = data.due; etag = undefined; share(); show(); } else if (call === "identify" || theirs) ask();
+      if (data?.due && theirs === who) { list = data.due; etag = undefined; share(); show(); } else if (call === "identify" || body.deliveryId) ask();
     }),
   ];
   ask();

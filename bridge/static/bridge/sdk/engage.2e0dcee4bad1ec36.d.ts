@@ -34,10 +34,11 @@ export type Outcome = Sent | Queued | Refused;
 export interface Told {
   key: string;
   call: "action" | "capture" | "identify" | "shown";
+  body: Record<string, unknown>;
 }
 /** What `on` tells, by its name. */
 export interface Tells {
-  queued: Told & { body: Record<string, unknown> };
+  queued: Told;
   sent: Told & { data?: Recorded };
   /** `status` is HTTP's; it is missing if the SDK itself has refused. */
   refused: Told & { status?: number; code: string; message?: string };
