@@ -146,3 +146,20 @@ def test_a_page_that_acts_by_itself_and_is_refused_does_so_no_faster_than_it_ask
     page = opened(context, shop, "?presses")
     page.wait_for_timeout(4000)
     assert 2 <= page.evaluate("outcomes.filter(([what]) => what === 'refused').length") <= 8
+
+
+def test_a_choice_that_nobody_makes_is_none(
+    context: BrowserContext, shop: Shop, acme: Workspace, hers: Customer
+) -> None:
+    plans = {"type": "string", "values": ["free", "pro"]}
+    ask(acme, plan=plans, next={**plans, "required": True}, all={**plans, "many": True})
+    mine = deliver(hers, message_id="ask")
+    page = opened(context, shop)
+    page.get_by_role("button", name="Send").click()
+    assert page.locator("#slot select:invalid").get_attribute("name") == "next"
+    page.locator("#slot select[name=next]").select_option("pro")
+    page.wait_for_timeout(500)  # or it would be the same click
+    page.get_by_role("button", name="Send").click()
+    wait_until(lambda: state_of(mine) == "acted", what="acted")
+    hers.refresh_from_db()
+    assert hers.attributes == {"name": HOSTILE, "next": "pro"}

@@ -43,7 +43,7 @@ const button = ({ actions }, { action, text, href }) => {
 const field = ([name, { type, values, many, required }]) => {
   const needed = required && type !== "boolean" ? "" : null;
   return node("label", {}, `${name} `, values
-    ? node("select", { name, required: needed, multiple: many ? "" : null }, ...values.map((value) => node("option", {}, String(value))))
+    ? node("select", { name, required: needed, multiple: many ? "" : null }, many ? null : node("option", { value: "" }), ...values.map((value) => node("option", {}, String(value))))
     : node("input", { name, required: needed, step: type === "number" ? "any" : null, type: { number: "number", boolean: "checkbox", date: "date" }[type] ?? "text" }));
 };
 const form = ({ forms, content }, send) => {
