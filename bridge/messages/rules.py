@@ -7,6 +7,7 @@ items follows the rule: several checked boxes, say).
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -16,12 +17,15 @@ import re2
 
 from customers.conditions.instants import parse_instant
 from engage.json.documents import Part
+from engage.json.storable import InvalidJson, parse_value
 from engage.sizes import KIB
 
 MAX_VALUES = 100
 _MAX_PATTERN = 500
 _MAX_ITEMS = 100
-_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
+# As HTML writes them: ".5", "05" and "1e2" as well, which JSON does not know.
+_NUMBER = re.compile(r"(-?)(?=\.?[0-9])0*+([0-9]*+(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)")
+_LEADING_ZERO = re.compile(r"\s*-?0[0-9]")
 _SWITCHES = {"true": True, "on": True, "false": False, "off": False}
 
 
@@ -86,8 +90,8 @@ class Rule:
         if not value:
             return None
         match self.type:
-            case RuleType.NUMBER if _JSON_NUMBER.fullmatch(value.strip()):
-                return float(value) if "." in value else int(value)
+            case RuleType.NUMBER if (number := _number(value)) is not None:
+                return number
             case RuleType.BOOLEAN:
                 return _SWITCHES.get(value.strip().lower(), value)
         return value
@@ -100,6 +104,19 @@ def _compiled(pattern: str) -> Any:
     options.log_errors = False
     options.max_mem = 64 * KIB
     return re2.compile(pattern, options)
+
+
+def _number(text: str) -> int | float | None:
+    """The number that an input of HTML writes so, as a body of JSON has it; None if it is none, or is not finite."""
+    written = _NUMBER.fullmatch(text.strip())
+    if written is not None:
+        sign, rest = written.groups()
+        number = f"{sign}{rest}" if rest[:1].isdigit() else f"{sign}0{rest}"
+        for exponent in ("", "e0"):  # beyond JSON's integers it is a float, as in HTML
+            with suppress(InvalidJson):
+                found: int | float = parse_value(f"{number}{exponent}".encode())
+                return found
+    return None
 
 
 def _is_number(value: Any) -> bool:
@@ -124,7 +141,7 @@ _NAMED = {
 def type_of(value: Any, *, typed: bool) -> RuleType | None:
     """The narrowest type that takes the value; None if none does. With `typed` it is a form's: "3" is a number."""
     if isinstance(value, str) and typed:
-        if _JSON_NUMBER.fullmatch(value.strip()):
+        if _number(value) is not None and not _LEADING_ZERO.match(value):  # a postcode keeps its zero
             return RuleType.NUMBER
         if value.strip().lower() in _SWITCHES:
             return RuleType.BOOLEAN

@@ -163,3 +163,28 @@ def test_a_choice_that_nobody_makes_is_none(
     wait_until(lambda: state_of(mine) == "acted", what="acted")
     hers.refresh_from_db()
     assert hers.attributes == {"name": HOSTILE, "next": "pro"}
+
+
+def test_a_form_is_drawn_with_its_bounds_and_a_box_left_alone_is_a_no(
+    context: BrowserContext, shop: Shop, acme: Workspace, hers: Customer
+) -> None:
+    text, box = {"type": "string"}, {"type": "boolean"}
+    ask(
+        acme, n={"type": "number", "max": 10}, zip={**text, "max": 5, "pattern": "[0-9]+"},
+        any={**text, "pattern": "[[:alpha:]]+"}, terms={**box, "required": True}, news=box,
+    )  # fmt: skip
+    mine = deliver(hers, message_id="ask")
+    page = opened(context, shop)
+    fields = {name: page.locator(f"#slot input[name={name}]") for name in ("n", "zip", "any", "terms", "news")}
+    assert {name: field.evaluate("field => field.type") for name, field in fields.items()} == {
+        "n": "number", "zip": "text", "any": "text", "terms": "checkbox", "news": "checkbox",
+    }  # fmt: skip
+    for name, wrong, right in (("n", "11", "2.5"), ("zip", "a", "1"), ("any", "", "a")):
+        for said in (wrong, right):
+            fields[name].fill(said)
+            assert fields[name].evaluate("field => field.checkValidity()") == (said in {right, ""})
+    assert fields["zip"].get_attribute("maxlength") == "5"
+    page.get_by_role("button", name="Send").click()
+    wait_until(lambda: state_of(mine) == "acted", what="acted")
+    hers.refresh_from_db()
+    assert hers.attributes == {"name": HOSTILE, "n": 2.5, "zip": "1", "any": "a", "terms": False}

@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 
 from bridge.messages.authoring import delete_message, save_message
-from bridge.messages.rules import Rule, RuleType
+from bridge.messages.rules import Rule, RuleType, type_of
 from bridge.models import Message
 from engage.models import AuditEntry, Workspace
 from tests.bridge.messages import sale
@@ -154,3 +154,20 @@ def test_a_pattern_takes_no_longer_the_worse_it_is(acme: Workspace, server: Serv
 
     rule = Rule(type=RuleType.STRING, pattern="(a+)+b")
     assert rule.problem("a" * 10_000) is not None
+
+
+@each(
+    "text, number",
+    [
+        ("1", 1), ("1.0", 1.0), (" -0 ", 0), (".5", 0.5), ("-.5", -0.5), ("05", 5), ("1E+2", 100.0),
+        ("1234567890123456789", 1234567890123456789), ("123456789012345678901", 123456789012345680000),
+        ("", None), *[(text, text) for text in ("-", "+1", "5.", ".", "1e", "1e400", "9" * 400, "1_0", "٣", "nan")],
+    ],
+)  # fmt: skip
+def test_a_number_is_read_as_html_writes_it(text: str, number: Any) -> None:
+    assert repr(Rule(type=RuleType.NUMBER).typed(text)) == repr(number)
+
+
+def test_what_would_lose_its_zero_is_not_taken_for_a_number() -> None:
+    kinds = [type_of(text, typed=True) for text in (".5", "0", "0.5", "1e2", "1234567890123456", "01067")]
+    assert kinds == [*[RuleType.NUMBER] * 5, RuleType.STRING]

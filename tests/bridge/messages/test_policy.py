@@ -37,6 +37,7 @@ ALLOWED = [
     (ACTION, {"actionType": "link"}),
     (ACTION, {**clicked(), "formData": {"why": "dear"}}),
     (CAPTURE, {"formData": {"score": "3"}, "submitAction": sale.NPS_ACTION}),
+    (CAPTURE, {"formData": {"score": "-.5e1"}, "submitAction": sale.NPS_ACTION}),
     (CAPTURE, {"formData": {"score": 3, "why": "", "topics": ["price"]}, "submitAction": sale.NPS_ACTION}),
     (CAPTURE, {"formData": {"zip": "89073", "since": "2026-11-20", "home": "on"}}),
 ]
