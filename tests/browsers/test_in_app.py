@@ -188,3 +188,39 @@ def test_a_form_is_drawn_with_its_bounds_and_a_box_left_alone_is_a_no(
     wait_until(lambda: state_of(mine) == "acted", what="acted")
     hers.refresh_from_db()
     assert hers.attributes == {"name": HOSTILE, "n": 2.5, "zip": "1", "any": "a", "terms": False}
+
+
+# The page's lists go by `token`, and those in `expired` are refused.
+_EXPIRING = """
+Object.assign(window, { token: "a.b.old", expired: [], sent: [] });
+const asked = window.fetch;
+window.fetch = (url, given) => {
+  if (!String(url).includes("/sdk/messages")) return asked(url, given);
+  const { identityToken } = JSON.parse(given.body), isOver = expired.includes(identityToken);
+  sent.push(identityToken);
+  const refusal = () => Promise.resolve(Response.json({ code: "identity_token_expired" }, { status: 401 }));
+  return isOver ? refusal() : asked(url, given);
+};
+"""
+
+
+def test_a_token_that_has_expired_takes_nothing_away_and_is_asked_for_once_more(
+    context: BrowserContext, shop: Shop, hers: Customer
+) -> None:
+    kind, script = shop.pages.files["/page.js"]
+    script = script.replace("retry:", "token: () => window.token, retry:") + _EXPIRING
+    shop.pages.files["/page.js"] = (kind, script)
+    deliver(hers)
+    page = opened(context, shop)
+    until(page, f"lists.length && {NOTHING_WAITS}")
+    page.evaluate("sent.length = 0")
+    until(page, "sent.length > 3")
+    page.evaluate("token = 'a.b.new', expired.push('a.b.old'), sent.length = 0")
+    until(page, "sent.length > 5")
+    assert page.evaluate("[lists, sent.filter((one) => one === 'a.b.old').length]") == [[1], 2], "once by each list"
+    page.evaluate("expired.push('a.b.new')")
+    page.locator("#slot section").wait_for(state="detached")
+    until(page, "lists.length === 2")
+    page.evaluate("sent.length = 0")
+    page.wait_for_timeout(2500)
+    assert 0 < page.evaluate("sent.length") <= 2 * 2 * 3, "twice for each list and second"

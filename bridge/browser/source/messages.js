@@ -73,16 +73,22 @@ export function messages(engage, tell, { every = 60 } = {}) {
     return (proof = /^[\w=-]+(\.[\w=-]+){2}$/.test(given) ? given : "");
   };
   const share = () => channel.postMessage?.({ who, list, etag, at: Date.now() });
-  const fetched = async () => {
+  const fetched = async (isAgain) => {
     const mine = who, identityToken = await prove();
     await restored;
     const answer = await fetch(`${host.replace(/\/$/, "")}/api/v1/sdk/messages?app=${app}`, {
       method: "POST", credentials: "omit", signal: controller.signal,
       body: JSON.stringify({ ...json(who), identityToken: identityToken || undefined, etag }),
     });
-    const { data } = await answer.json();
+    const { data, code } = await answer.json();
     if (mine !== who) return;
-    if (answer.status === 401) { list = []; etag = proof = undefined; }
+    if (answer.status === 401) {
+      proof = undefined;
+      /* Expired or invalid, not missing or of somebody else: what is due stays so while another one is asked for. */
+      if (identityToken && !isAgain && /d$/.test(code)) return fetched(true);
+      list = [];
+      etag = undefined;
+    }
     if (data?.messages) { list = data.messages; etag = answer.headers.get("ETag") ?? undefined; }
     if (data) share();
     show();
@@ -99,7 +105,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
     asked = performance.now();
     controller = new AbortController();
     const late = setTimeout(() => controller?.abort(), ANSWERS_MS);
-    try { await (navigator.locks ? navigator.locks.request(`${name}messages`, { signal: controller.signal }, fetched) : fetched()); } catch {}
+    try { await (navigator.locks ? navigator.locks.request(`${name}messages`, { signal: controller.signal }, () => fetched()) : fetched()); } catch {}
     clearTimeout(late);
     controller = undefined;
   };
