@@ -1,5 +1,6 @@
 """What journeys deliver, in real browsers: shown soon, to the right person, and never again once it is over."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -224,3 +225,10 @@ def test_a_token_that_has_expired_takes_nothing_away_and_is_asked_for_once_more(
     page.evaluate("sent.length = 0")
     page.wait_for_timeout(2500)
     assert 0 < page.evaluate("sent.length") <= 2 * 2 * 3, "twice for each list and second"
+
+
+def test_a_clock_that_is_ahead_hides_nothing(context: BrowserContext, shop: Shop, hers: Customer) -> None:
+    deliver(hers, expires_at=timezone.now() + timedelta(minutes=5))
+    context.add_init_script("const now = Date.now; Date.now = () => now() + 6e5;")
+    page = opened(context, shop)
+    page.locator("#slot section").wait_for()

@@ -10,7 +10,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
   const channel = typeof BroadcastChannel === "undefined" ? {} : new BroadcastChannel(`${name}messages`);
   const items = new Map(), sent = new Set(), refused = new Set();
   const ended = new Set(), over = `${name}over:`;
-  let who, list = [], etag, proof, asked = -gap, told = "[]", timer, controller, gone;
+  let who, list = [], etag, proof, asked = -gap, told = "[]", skew = 0, timer, controller, gone;
 
   /* What was acted on or closed here is never shown here again, whatever the service has heard of it. Each has a key of its
      own: of a list, a tab would write back what it had read before another tab wrote. */
@@ -47,7 +47,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
   };
   /* One object for each delivery, as long as it says the same. */
   const show = () => {
-    const now = Date.now(), due = list.filter(({ deliveryId, expiresAt }) => !isOver(deliveryId) && Date.parse(expiresAt) > now);
+    const now = Date.now() + skew, due = list.filter(({ deliveryId, expiresAt }) => !isOver(deliveryId) && Date.parse(expiresAt) > now);
     const text = JSON.stringify(due);
     if (gone || document.hidden || text === told) return;
     told = text;
@@ -72,7 +72,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
     given = String(given).trim();
     return (proof = /^[\w=-]+(\.[\w=-]+){2}$/.test(given) ? given : "");
   };
-  const share = () => channel.postMessage?.({ who, list, etag, at: Date.now() });
+  const share = () => channel.postMessage?.({ who, list, etag, skew, at: Date.now() });
   const fetched = async (isAgain) => {
     const mine = who, identityToken = await prove();
     await restored;
@@ -82,6 +82,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
     });
     const { data, code } = await answer.json();
     if (mine !== who) return;
+    skew = Date.parse(answer.headers.get("Date")) - Date.now() || 0;
     if (answer.status === 401) {
       proof = undefined;
       /* Expired or invalid, not missing or of somebody else: what is due stays so while another one is asked for. */
@@ -113,7 +114,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
   channel.onmessage = ({ data }) => {
     person();
     if (data.who !== who || Math.abs(Date.now() - data.at) > gap) return;
-    ({ list, etag } = data);
+    ({ list, etag, skew } = data);
     asked = performance.now();
     show();
   };
