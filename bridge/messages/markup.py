@@ -14,6 +14,7 @@ from bridge.messages.content import HTML, Kind
 from bridge.messages.definition import Definition, ListedAction, ListedForm
 from bridge.messages.rules import Rule, RuleType
 from bridge.models import Interaction, Message
+from engage.plurals import plain
 
 _OPEN: Mapping[RuleType, Any] = {
     RuleType.STRING: "…",
@@ -73,7 +74,8 @@ def _field(name: str, rule: Rule) -> Iterable[str]:
     elif rule.values:
         several = {"multiple": None} if rule.many else {}
         required = {"required": None} if rule.required else {}
-        options = "".join(f"<option>{escape(_text(value))}</option>" for value in rule.values)
+        nothing = "" if rule.many else '<option value=""></option>'  # or the first would be chosen by nobody
+        options = nothing + "".join(f"<option>{escape(_text(value))}</option>" for value in rule.values)
         yield f"<label>{label} <{_tag('select', {'name': name, **several, **required})}>{options}</select></label>"
     else:
         yield f"<label>{label} <{_tag('input', {'type': _INPUTS[rule.type], 'name': name, **_bounds(rule)})}></label>"
@@ -82,7 +84,7 @@ def _field(name: str, rule: Rule) -> Iterable[str]:
 def _bounds(rule: Rule) -> dict[str, Any]:
     most = {RuleType.NUMBER: "max", RuleType.STRING: "maxlength"}.get(rule.type)
     fraction = {"step": "any"} if rule.type is RuleType.NUMBER else {}
-    limit = {most: f"{rule.max:g}"} if most and rule.max is not None else {}
+    limit = {most: plain(rule.max)} if most and rule.max is not None else {}
     pattern = {"pattern": rule.pattern} if rule.pattern else {}
     required = {"required": None} if rule.required and rule.type is not RuleType.BOOLEAN else {}
     return {**limit, **fraction, **pattern, **required}

@@ -18,6 +18,7 @@ import re2
 from customers.conditions.instants import parse_instant
 from engage.json.documents import Part
 from engage.json.storable import InvalidJson, parse_value
+from engage.plurals import plain
 from engage.sizes import KIB
 
 MAX_VALUES = 100
@@ -69,7 +70,7 @@ class Rule:
             return "is none of the values that the message lists."
         if self.max is not None and (len(value) if self.type is RuleType.STRING else value) > self.max:
             characters = " characters long" if self.type is RuleType.STRING else ""
-            return f"must be at most {self.max:g}{characters}."
+            return f"must be at most {plain(self.max)}{characters}."
         if self.pattern is not None and not _compiled(self.pattern).fullmatch(value):
             return "does not have the form that the message asks for."
         return None

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from engage.json.described import abouts_of, list_of, object_of, told, within, written
 from engage.json.documents import Part
+from engage.plurals import plain
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import STEP, Kind, Way, way
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
@@ -56,7 +57,7 @@ class Split(Kind):
 
     @property
     def label(self) -> str:
-        return f"Split {' : '.join(f'{path.weight:g}' for path in self.paths)}"
+        return f"Split {' : '.join(plain(path.weight) for path in self.paths)}"
 
     def ways(self) -> list[Way]:
         total = sum(path.weight for path in self.paths)

@@ -8,6 +8,7 @@ import pytest
 from bridge.messages.authoring import MessageChanges, save_message
 from bridge.messages.content import is_address, parse_content
 from bridge.messages.definition import InvalidMessage, parse_definition
+from bridge.messages.markup import html_of
 from engage.models import Workspace
 from journeys.rendering import Rendering
 from tests.bridge.messages import sale
@@ -139,3 +140,14 @@ def test_names_of_the_services_own_events_are_refused_wherever_they_could_be_rec
     )
     many = server.post(path, {"events": [{"userId": "u-1", "eventName": forged}]}).json()["data"]["results"]
     assert why in many[0]["message"]
+
+
+def test_html_to_copy_has_bounds_as_they_are_written_and_chooses_nothing() -> None:
+    fields = {
+        "text": {"type": "string", "max": 1_234_567},
+        "number": {"type": "number", "max": 1_234_567.5},
+        "plan": {"type": "string", "values": ["free", "pro"]},
+    }
+    html = html_of(parse_definition(actions=[], forms=[{"id": "f", "fields": fields}]))
+    for part in ('maxlength="1234567"', 'max="1234567.5"', '<option value=""></option><option>free</option>'):
+        assert part in html
