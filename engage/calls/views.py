@@ -14,13 +14,11 @@ from engage.calls.asked import Asked, AskedBySdk
 from engage.calls.call import Call, as_answered
 from engage.calls.document import described
 from engage.calls.queries import DRY_RUN_MESSAGE, DryRun, is_dry_run, read_query
-from engage.errors import InvalidRequest
 from engage.http.envelope import success
 from engage.http.replays import once_per_key
 from engage.http.views import FOREIGN_WORKSPACE, AllJourneysNeeded, SdkView, ServerView, WorkspaceNotFound
-from engage.json.fields import camel_case, snake_case
+from engage.json.fields import snake_case
 from engage.json.reading import read
-from engage.json.storable import unstorable
 from engage.json.writing import written
 from engage.scopes import Scope
 from engage.sizes import MAX_BODY_BYTES
@@ -101,9 +99,6 @@ class _ServerEndpoint(_Endpoint, ServerView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        for name, value in kwargs.items():
-            if unstorable(value) is not None:
-                raise InvalidRequest(f"{camel_case(name)} in the path holds what is no text.")
         if self.call.is_of_workspace and not self.call.missing and not self.is_own(kwargs["workspace_id"]):
             raise WorkspaceNotFound
         if self.call.of_all_journeys and self.api_key.journeys is not None:

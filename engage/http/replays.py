@@ -49,17 +49,18 @@ def once_per_key(*, unless: Callable[[Request], bool] = _never) -> Callable[[Met
     """Decorates a view's method to do its work once per `Idempotency-Key`, if the caller sends one.
 
     The work and its answer are then one transaction, so anything that must wait for the commit belongs in
-    `transaction.on_commit`. The key is ignored for requests for which `unless` returns True, because they change
-    nothing.
+    `transaction.on_commit`. A well-formed key is ignored for requests for which `unless` returns True, because they
+    change nothing.
     """
 
     def decorate(method: Method) -> Method:
         @wraps(method)
         def answer(view: ReplayingView, request: Request, **ids: str) -> HttpResponseBase:
             key = view.key_of(request)
+            if key is not None:
+                require_idempotency_key(key)
             if key is None or unless(request):
                 return method(view, request, **ids)
-            require_idempotency_key(key)
             call = KeyedCall(caller=view.caller, path=request.path, key=key, body=view.compared_body(request))
             work, prove = partial(method, view, request, **ids), partial(view.require_proof, request)
             return answer_once(call, work, prove=prove, replay=view.replay)

@@ -6,7 +6,9 @@ from typing import Annotated
 from customers.identity.lookup import CustomerNotFound, Reference, customer_named
 from engage.calls.asked import Asked
 from engage.calls.call import PathId, post
+from engage.errors import InvalidRequest
 from engage.json.fields import Spelled, Text
+from engage.json.storable import unstorable
 from engage.scopes import Scope
 from journeys.api.path_ids import ANY_JOURNEY
 from journeys.models import Journey
@@ -56,6 +58,8 @@ def exit_journey_entrance(asked: Asked[ExitEntranceBody, None], journey: Journey
     again does nothing more.
     """
     body, customer_id = asked.body, None
+    if unstorable(entrance_id):
+        raise InvalidRequest("entranceId holds what is no text.")
     if body.customer_id is not None or body.external_id is not None:
         name, value = ("id", body.customer_id) if body.customer_id is not None else ("external_id", body.external_id)
         named = Reference(name, str(value))

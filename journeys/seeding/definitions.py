@@ -16,6 +16,7 @@ from engage.database.object_ids import is_object_id
 from engage.errors import FailureDetail, Refusal
 from engage.json.compact import same_json, sorted_json
 from engage.json.documents import Part, Reading
+from engage.json.storable import unstorable
 from engage.models import Workspace
 from journeys.design.connections import BreaksJourneys
 from journeys.design.warnings import DefinitionWarning
@@ -170,6 +171,8 @@ def _shown(kind: Kind, row: Any, *, kept: Sequence[DefinitionWarning] = ()) -> D
 def _saved(kind: Kind, written: Mapping[str, Any], saving: Saving, *, in_path: bool) -> Any:
     """The row, saved. Raises DefinitionInvalid with all mistakes, of types as well as of rules."""
     key = saving.key
+    if what := unstorable(key):  # nothing can be looked up by it, or saved
+        raise _invalid(InvalidSeed(f"key must not hold {what}.").at("key"))
     try:
         with Reading() as read:
             item = Part({**written, "key": key} if in_path else {"key": key, **written}, "", InvalidSeed)

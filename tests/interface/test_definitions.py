@@ -194,7 +194,7 @@ def test_what_was_deleted_while_a_journey_was_closed_must_be_there_to_open_it(
 def test_keys_of_another_form_are_mistakes_and_an_archived_journey_keeps_its_own(
     acme: Workspace, server: ServerClient
 ) -> None:
-    for key in ("Upper", "jobs", "x" * 101):
+    for key in ("Upper", "jobs", "a%00b", "x" * 101):
         refused(put(server, f"journeys/acme/{key}", NAMED), status=422, error="Definition invalid")
     assert put(server, f"journeys/acme/{'a' * 24}", NAMED).status_code == 404
     refused(put(server, "journeys/acme/welcome", {"key": "other"}), status=422, error="Definition invalid")
@@ -205,16 +205,11 @@ def test_keys_of_another_form_are_mistakes_and_an_archived_journey_keeps_its_own
 
 @pytest.mark.django_db
 @of_each_kind
-@each("key, status", [("%20", 422), ("%0a", 422), ("%00", 400), ("a%00b", 400)])
-def test_a_key_that_is_none_is_a_mistake(
-    acme: Workspace, server: ServerClient, kind: Any, key: str, status: int
-) -> None:
+@each("key", ["%20", "%0a", "%00", "a%00b"])
+def test_a_key_that_is_none_is_a_mistake(acme: Workspace, server: ServerClient, kind: Any, key: str) -> None:
     path, body, *_ = kind
-    refused(
-        put(server, f"{path.rpartition('/')[0]}/{key}", body),
-        status=status,
-        error="Definition invalid" if status == 422 else "Invalid request",
-    )
+    answer = put(server, f"{path.rpartition('/')[0]}/{key}", body)
+    refused(answer, status=422, error="Definition invalid")
     assert stored() == [[]] * 7
 
 

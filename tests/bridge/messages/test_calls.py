@@ -144,9 +144,9 @@ def test_a_bad_definition_is_refused_with_its_place(
     assert not Message.objects.exists()
 
 
-@each("key, error", [("%20", "Invalid message"), ("%00", "Invalid request"), ("x" * 256, "Invalid message")])
-def test_a_bad_key_is_refused(acme: Workspace, server: ServerClient, key: str, error: str) -> None:
-    refused(server.put(f"{path(acme)}/{key}", WHOLE), status=400, error=error)
+@each("key", ["%20", "%00", "x" * 256])
+def test_a_bad_key_is_refused(acme: Workspace, server: ServerClient, key: str) -> None:
+    refused(server.put(f"{path(acme)}/{key}", WHOLE), status=400, error="Invalid message")
     assert not Message.objects.exists()
 
 
