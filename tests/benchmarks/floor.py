@@ -1,4 +1,4 @@
-"""The floor: views that do nothing, behind the same web server, middleware, request log and renderer as the others."""
+"""The floor: views that do nothing, behind the same web server, middleware, request log and envelope as the others."""
 
 from django.urls import path
 from rest_framework.request import Request
