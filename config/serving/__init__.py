@@ -6,7 +6,8 @@ thread is free again once its answer is made, not once it is read. So a caller w
 memory, both bounded, and no thread. `/livez` is answered by the loop, and what asks PostgreSQL about the service's
 state has a thread of its own, so that neither waits behind calls.
 
-- The main process: __main__.py, with children.py; options.py says what the environment tells it.
+- The main process: __main__.py, with children.py, and handover.py for the socket; options.py says what the environment
+  tells it.
 - A process that serves: worker.py, whose waiting requests take turns (turns.py).
 - A connection: connection.py, with incoming.py for its requests (requests.py reads them) and outgoing.py for their
   answers (long ones go through spool.py).

@@ -1,8 +1,8 @@
 """The main process of the web server: `python -m config.serving`.
 
 It binds the socket, on which the first process that can serve listens, and says so once that is done: who comes before
-that reaches another server on the same address, or is refused at once. It keeps WEB_WORKERS processes serving and never
-gives up on them: one that ends is replaced.
+that is refused at once. Where another server has the address, it takes over that one's socket, and who comes is served
+by either. It keeps WEB_WORKERS processes serving and never gives up on them: one that ends is replaced.
 SIGTERM and SIGINT stop all, SIGHUP replaces all, one after the other, by processes with the code of now.
 """
 
@@ -11,13 +11,13 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
-from ipaddress import ip_address
 from threading import Event
 
 from django.core.exceptions import ImproperlyConfigured
 
 from config.serving.children import Child
-from config.serving.options import Options, options
+from config.serving.handover import Handover, listening
+from config.serving.options import options
 
 APPLICATION = "config.wsgi:application"
 _LOOK_SECONDS = 0.2
@@ -30,6 +30,7 @@ class Supervisor:
 
     def __init__(self, application: str, listener: socket.socket, *, workers: int) -> None:
         self._application, self._listener, self._workers = application, listener, workers
+        self._handover = Handover(listener)
         self._signalled, self._stops, self._renews = Event(), False, False
         self._serving: dict[Child, float] = {}  # and when each was started
         self._leaving: list[Child] = []
@@ -67,6 +68,7 @@ class Supervisor:
     def _wait(self) -> None:
         self._signalled.wait(_LOOK_SECONDS)
         self._signalled.clear()
+        self._handover.look()
 
     def _fill(self) -> None:
         if time.monotonic() >= self._not_before:
@@ -124,6 +126,7 @@ class Supervisor:
                 self._leaving.append(old)
 
     def _stop_all(self) -> None:
+        self._handover.end()
         self._listener.close()
         self._leaving += self._serving
         self._serving.clear()
@@ -134,21 +137,11 @@ class Supervisor:
             time.sleep(_LOOK_SECONDS / 4)
 
 
-def bound(to: Options) -> socket.socket:
-    """The socket, on which nobody listens yet. The next version may have another one on the same address."""
-    family = socket.AF_INET6 if ip_address(to.host).version == 6 else socket.AF_INET  # noqa: PLR2004
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    listener.bind((to.host, to.port))
-    return listener
-
-
 def main(arguments: Sequence[str]) -> int:
     """The exit code."""
     try:
         chosen = options()
-        listener = bound(chosen)
+        listener = listening(chosen.host, chosen.port)
     except ImproperlyConfigured as error:
         sys.stderr.write(f"{error}\n")
         return 1

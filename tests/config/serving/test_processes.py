@@ -2,15 +2,18 @@
 
 import os
 import signal
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 
+from tests.support.receiver import free_port
 from tests.support.waiting import wait_until
-from tests.support.web_server import Web, is_served, somebody_listens, web_server
+from tests.support.web_server import Said, Web, is_served, somebody_listens, web_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 
@@ -129,6 +132,34 @@ def test_the_next_version_starts_beside_it_on_the_same_port_and_no_call_fails_or
         while old.process.poll() is None:
             assert new.get("/livez", timeout=30) == 200
         assert new.get("/livez", timeout=30) == 200
+
+
+@pytest.mark.slow
+def test_who_waited_for_the_old_version_is_served_by_the_next(tmp_path: Path) -> None:
+    """They share one queue, so nobody's connection is reset with that of the old one."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    with web_server(tmp_path / "old", application=SLOW) as old:
+        stuck = old.children()
+        for pid in stuck:
+            os.kill(pid, signal.SIGSTOP)
+        with closing(old.connect()) as waits, web_server(tmp_path / "new", application=SLOW, port=old.port) as new:
+            waits.sendall(b"GET / HTTP/1.1\r\nHost: engage.example\r\n\r\n")
+            old.process.kill()
+            for pid in stuck:
+                os.kill(pid, signal.SIGKILL)
+            assert Said.read(waits).status == 200
+            assert new.get("/livez") == 200
+
+
+@pytest.mark.slow
+def test_it_serves_though_whoever_has_the_place_where_one_asks_for_the_socket_says_nothing(tmp_path: Path) -> None:
+    port = free_port()
+    with closing(socket.socket(socket.AF_UNIX)) as mute:
+        mute.bind(f"\0engage web 127.0.0.1 {port}")
+        mute.listen()
+        with web_server(tmp_path, application=SLOW, port=port) as web:
+            assert web.get("/livez") == 200
 
 
 @pytest.mark.slow
