@@ -175,10 +175,12 @@ def differences(before: Content, after: Content) -> list[str]:
 
 def _of_steps(before: Any, after: Any) -> Iterator[str]:
     old, new = _by_id(before), _by_id(after)
-    for step_id in new.keys() - old.keys():
-        yield f"The step {step_id!r} is new ({new[step_id].get('type')})."
-    for step_id in old.keys() - new.keys():
-        yield f"The step {step_id!r} is gone."
+    for step_id, step in new.items():
+        if step_id not in old:
+            yield f"The step {step_id!r} is new ({step.get('type')})."
+    for step_id in old:
+        if step_id not in new:
+            yield f"The step {step_id!r} is gone."
     for step_id, step in new.items():
         if step_id in old and not same_json(step, old[step_id]):
             was = old[step_id]

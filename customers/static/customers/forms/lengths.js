@@ -25,7 +25,7 @@ function lengthEditor({ value, set, disabled, label, id, optional }, sides) {
     if (NUMBER.test(number)) set(now.side + written({ ...now, number: number.replace(",", ".") }));
     else set(number || !optional ? number : undefined);
   };
-  const whyNot = (number) => (NUMBER.test(number.trim()) || (optional && !number.trim()) ? "" : "This is no number. One is 3: what of stands beside it.");
+  const whyNot = (number) => (NUMBER.test(number.trim()) || (optional && !number.trim()) ? "" : "This is no number such as 3. Its unit stands beside it.");
   return el("div", { class: "studio-with" },
     entered(now.number, (number) => put({ number }), { whyNot, told: !length && value !== undefined, disabled, id, "aria-label": sides ? `${label}: number` : null, inputMode: "numeric", class: "engage-input studio-number" }),
     select(UNITS, now.unit, (unit) => put({ unit }), { disabled, "aria-label": `${label}: unit` }),
