@@ -32,7 +32,7 @@ from tests.chaos.scenario import Chance, Finding, Scenario, Trial
 from tests.chaos.service import Service
 from tests.chaos.stalled import STALLED
 from tests.chaos.steered import STEERED
-from tests.chaos.tenants import CUSTOMERS
+from tests.chaos.tenants import BY_KEY, CUSTOMERS
 from tests.chaos.upgrade import UPGRADE
 
 HOUR = 3600
@@ -165,7 +165,6 @@ JOIN journeys_enrollmentjob job ON job.id = entry.job_id
 JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
 WHERE run.type = 'delay' AND run.state = 'done' AND trigger.request_id LIKE %s
 """
-_DURATIONS = {"once": 1.0, "notify": 1.0, "thrice": 2.0, "campaign": 1.0}
 _OFF = """
 SELECT count(*), max(abs(extract(epoch FROM attempt.at - run.began_at)))::float
 FROM journeys_webhookattempt attempt JOIN journeys_webhookdelivery delivery ON delivery.id = attempt.delivery_id
@@ -180,7 +179,8 @@ def _database_clock_decides(service: Service, trial: Trial) -> Iterator[str]:
     if not waits:
         yield "nobody waited"
     for step, key, seconds in waits:
-        if not _DURATIONS[key] <= seconds <= _DURATIONS[key] + 15:
+        written = BY_KEY[key].seconds_of(step)
+        if not written <= seconds <= written + 15:
             yield f"{step} of {key} took {seconds:.1f} s"
     number, most = service.ask(_OFF)[0]
     if number:

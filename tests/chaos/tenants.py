@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engage.json.durations import parse_duration
+
 CUSTOMERS = 300
 SEGMENT = 40  # the first so many customers
 MANY = 1_000_000
@@ -48,6 +50,10 @@ class Course:
             **({"goals": list(self.goals)} if self.goals else {}),
             **({"holdOut": {"share": self.hold_out}} if self.hold_out else {}),
         }
+
+    def seconds_of(self, delay: str) -> float:
+        """How long the step with this id waits."""
+        return next(parse_duration(step["for"]).total_seconds() for step in self.steps if step["id"] == delay)
 
 
 def delay(step_id: str, duration: str) -> dict[str, Any]:
