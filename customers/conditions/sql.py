@@ -20,7 +20,7 @@ from engage.database.fragment import Fragment, compose
 # read a time without an offset in the session's time zone.
 _INSTANT = Fragment(
     """CASE WHEN text ~ %s::text AND pg_input_is_valid(left(text, 10), 'date') THEN (
-        regexp_replace(text, %s::text, '\\1') || CASE WHEN text ~ 'Z|T.*[+-]' THEN '' ELSE 'Z' END
+        regexp_replace(text, %s::text, '\\1') || CASE WHEN text ~ 'Z|[T ].*[+-]' THEN '' ELSE 'Z' END
     )::timestamptz END""",
     [GRAMMAR, "([.][0-9]{6})[0-9]+"],
 )

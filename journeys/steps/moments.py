@@ -1,13 +1,12 @@
 """Moments and time zones of a delay, which may come from templates and fields."""
 
-import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
 from customers.conditions import ENROLLED, Facts, Field
 from customers.conditions.evaluate import value_of
 from customers.conditions.fields import parse_field
-from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
+from customers.conditions.instants import parse_instant
 from engage.json.described import read_object, within
 from engage.json.documents import Part
 from engage.json.instants import in_utc
@@ -18,8 +17,6 @@ from journeys.steps.written import WrittenStep
 
 _LONGEST_TEXT = 100
 _BY_FIELD = 'For a zone that differs, name its field: {"from": "customer.timezone", "else": "UTC"}.'
-_WITH_OFFSET = re.compile(GRAMMAR_WITH_OFFSET)
-_WITH_A_SPACE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}) +([0-9]{2}:[0-9]{2}(:[0-9]{2})?)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,12 +77,6 @@ def read_zone(step: WrittenStep, part: Part) -> Zone:
 
 
 def parse_moment(text: str, zone: tzinfo) -> datetime | None:
-    """The instant in ISO 8601, also with a space in place of the T; None if it is none.
-
-    Without an offset it is as the zone's clocks show it, a date alone its midnight there.
-    """
-    written = _WITH_A_SPACE.sub(r"\1T\2", text) if _WITH_A_SPACE.fullmatch(text) else text
-    moment = parse_instant(written)
-    if moment is None:
-        return None
-    return in_utc(moment if _WITH_OFFSET.fullmatch(written) else moment.replace(tzinfo=zone))
+    """The instant; None if it is none. Without an offset it is as the zone's clocks show it."""
+    moment = parse_instant(text, zone)
+    return None if moment is None else in_utc(moment)

@@ -29,6 +29,10 @@ def delay(**fields: Any) -> dict[str, Any]:
         ({"at": " {{ api.payload.at }} \n"}, datetime(2026, 11, 20, 17, 30, tzinfo=UTC)),
         ({"at": "2026-12-24 18:30"}, datetime(2026, 12, 24, 18, 30, tzinfo=UTC)),
         ({"at": "2026-12-24 18:30:05", "timezone": "Europe/Berlin"}, datetime(2026, 12, 24, 17, 30, 5, tzinfo=UTC)),
+        (
+            {"at": "2026-12-24 18:30:05.5+02", "timezone": "Asia/Tokyo"},
+            datetime(2026, 12, 24, 16, 30, 5, 500_000, tzinfo=UTC),
+        ),
         ({"at": "2026-12-24", "timezone": "Europe/Berlin"}, datetime(2026, 12, 23, 23, tzinfo=UTC)),
         ({"at": "2026-12-24T18:30", "timezone": "Asia/Tokyo"}, datetime(2026, 12, 24, 9, 30, tzinfo=UTC)),
         ({"at": "2026-12-24T18:30Z", "timezone": "Asia/Tokyo"}, datetime(2026, 12, 24, 18, 30, tzinfo=UTC)),
