@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
 
 from engage.json.storable import storable
 from engage.sizes import KIB
@@ -151,6 +151,8 @@ class Client:
         try:
             while len(answer) < self.limits.answer:
                 if not (piece := response.read1(self.limits.answer - len(answer))):
+                    if response.length:  # http.client takes an end before it for one like any other
+                        raise IncompleteRead(b"")
                     break
                 answer += piece
         except (OSError, HTTPException):

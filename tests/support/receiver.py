@@ -16,6 +16,7 @@ What it does stands in the path:
     /endless             200 with chunks without an end
     /drip-head           the answer's head byte by byte, for ever
     /drip-body           200, then a body byte by byte, for ever
+    /cut                 200, then JSON and an end, 80 bytes before that of its Content-Length
 """
 
 import socket
@@ -168,6 +169,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self._for_ever(b"HTTP/1.1 200 OK\r\nX-Drip: ", b"x", seconds=_DRIP_SECONDS)
             case "drip-body":
                 self._for_ever(b"HTTP/1.1 200 OK\r\n\r\n", b"x", seconds=_DRIP_SECONDS)
+            case "cut":
+                self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 91\r\n\r\n{"left": 3}')
+                self.close_connection = True
 
     def _say(self, status: int, *, body: bytes = b"", **headers: str) -> None:
         self.send_response(status)

@@ -185,6 +185,12 @@ def test_once_the_status_is_there_it_counts_whatever_becomes_of_the_rest(receive
     assert set(outcome.answer) == {"x"}
 
 
+def test_an_answer_that_ends_before_its_length_broke_off(receiver: Receiver) -> None:
+    outcome = sent(receiver.url("/cut"))
+    assert (outcome.status, outcome.answer, outcome.error) == (200, '{"left": 3}', "The answer broke off.")
+    assert not outcome.whole
+
+
 def test_no_environment_and_no_file_changes_where_a_request_goes(
     receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
