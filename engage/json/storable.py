@@ -33,10 +33,13 @@ class InvalidJson(Refusal):
     code = "invalid_json"
 
 
-def parse_object(raw: bytes, *, subject: str = "The body", most_values: int | None = None) -> dict[str, Any]:
+def parse_object(
+    raw: bytes, *, subject: str = "The body", most_values: int | None = None, mend: bool = False
+) -> dict[str, Any]:
     """The JSON object in `raw`. Raises InvalidJson with the place and the reason; `subject` names the whole in it.
 
-    `most_values` bounds how many values it may hold, each item and member counted; None means no bound.
+    `most_values` bounds how many values it may hold, each item and member counted; None means no bound. `mend`: what
+    cannot be stored is refused no more, but replaced in texts, and null in place of a number.
     """
     if raw.startswith(codecs.BOM_UTF8):
         raise InvalidJson(f"{subject} starts with a byte-order mark; send plain UTF-8.")
@@ -65,13 +68,12 @@ def parse_object(raw: bytes, *, subject: str = "The body", most_values: int | No
         raise InvalidJson(f"{subject} holds too many very large or very small numbers: written out, they are too long.")
     if numbers.all_fit and not _SUSPECT_ESCAPE.search(raw):
         return value
-    _refuse_unstorable(value)
-    return value
+    return _fitted(value, mend=mend)
 
 
-def parse_value(raw: bytes) -> Any:
+def parse_value(raw: bytes, *, mend: bool = False) -> Any:
     """Any JSON value in `raw`. Raises InvalidJson, as `parse_object` does."""
-    found = parse_object(b'{"value":' + raw.removeprefix(codecs.BOM_UTF8) + b"}")
+    found = parse_object(b'{"value":' + raw.removeprefix(codecs.BOM_UTF8) + b"}", mend=mend)
     if len(found) != 1:
         raise InvalidJson("The value is followed by another one.")
     return found["value"]
@@ -159,6 +161,26 @@ def _refuse_unstorable(body: dict[str, Any]) -> None:
                 pending += [(_shown(f"{place}.{key}" if place else key), item) for key, item in value.items()]
             case list():
                 pending += [(_shown(f"{place}[{position}]"), item) for position, item in enumerate(value)]
+
+
+def _fitted(body: dict[str, Any], *, mend: bool) -> dict[str, Any]:
+    if mend:
+        return dict(_mended(body))
+    _refuse_unstorable(body)
+    return body
+
+
+def _mended(value: Any) -> Any:
+    match value:
+        case _Unfit():
+            return None
+        case str():
+            return storable(value)
+        case dict():
+            return {storable(key): _mended(item) for key, item in value.items()}
+        case list():
+            return [_mended(item) for item in value]
+    return value
 
 
 def _shown(place: str) -> str:

@@ -43,9 +43,9 @@ def read_answer(outcome: Outcome, rules: AnswerRules) -> AnswerRead:
 
 
 def _body(outcome: Outcome) -> dict[str, Any]:
-    """The body, if it is JSON that can be stored."""
+    """The body, if it is JSON. What cannot be stored in it, such as half of a character, spoils no other value."""
     try:
-        return {"body": parse_value(outcome.body)} if outcome.whole else {}
+        return {"body": parse_value(outcome.body, mend=True)} if outcome.whole else {}
     except InvalidJson:
         return {}
 

@@ -154,6 +154,18 @@ def test_what_is_kept_is_read_by_templates_values_and_conditions(
     assert enrollment.step_runs.get(ordinal=1).missing == ["steps.s0.no"]
 
 
+@pytest.mark.parametrize(
+    ("spoiled", "mended"),
+    [('"Ada \\ud83d"', "Ada \ufffd"), ('"\\u0000"', "\ufffd"), ("1" * 23, None), ("[NaN, 1]", [None, 1])],
+)
+def test_what_cannot_be_stored_spoils_no_other_value(
+    walks: Walk, receiver: Receiver, spoiled: str, mended: Any
+) -> None:
+    body = f'{{"sent": true, "user": {spoiled}, "\\ud83d": 1}}'
+    walks({"url": answer(receiver, body), "ok": SENT, "keep": {"user": "user"}})
+    assert (last().state, last().kept_answer) == ("delivered", {"status": 200, "user": mended})
+
+
 def test_the_last_answer_counts_and_no_answer_keeps_nothing(walks: Walk, receiver: Receiver, ada: Customer) -> None:
     note = {"type": "update_profile", "attributes": {"seen": {"$value": "steps.s0.n", "default": "none"}}}
     again = {"url": f"{receiver.url('/answer')}?status={{{{ steps.s0.status | default: 200 }}}}"}
