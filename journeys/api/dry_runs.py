@@ -100,7 +100,7 @@ class RehearsedEndData:
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalData:
-    """The steps that the customer would go through if they were enrolled now."""
+    """The steps that the customer would go through if they were enrolled now, or when they are due."""
 
     steps: Annotated[
         Sequence[RehearsedStepData],

@@ -241,8 +241,9 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
     is refused with the places (422 `payload_invalid`), and a recipient's is told in `refused`.
 
     **Dry run:** `?dryRun=true` returns what the call would do. It is validated, and can be refused, exactly like the
-    call. It decides on every customer as a worker would decide now. For one customer, it also goes through the
-    journey's steps on a virtual clock that skips over waits. Nothing is written and nothing is queued. A dry run counts
+    call. It decides on every customer as a worker would decide now, or at the time for which they are scheduled if
+    nothing changes until then. For one customer, it also goes through the journey's steps, from that time on, on a
+    virtual clock that skips over waits. Nothing is written and nothing is queued. A dry run counts
     towards the rate limit.
     """
     if asked.query.dry_run:  # it shows what is known of people

@@ -1,7 +1,8 @@
 """What a trigger call would do, and what of it events would, without doing it: nothing is written or queued.
 
 The checks are those of trigger.py, in the same order. The jobs that the call would create are decided as a worker would
-decide them now (entering/entry_decisions.py), and the steps are walked by the same engine, on a virtual clock.
+decide them when they are due, if nobody is written meanwhile (entering/entry_decisions.py), and the steps are walked by
+the same engine, on a virtual clock.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from customers.conditions import AnyOf, CustomerFacts
 from customers.events import NewEvent
 from customers.models import Customer
 from engage.database.object_ids import row_with_id
-from engage.database.sql import Fragment
+from engage.database.sql import Fragment, Statement
 from engage.database.statement_limit import longer_statements
 from journeys.connections.surroundings import surroundings_for
 from journeys.enrollments.revisions import courses_of
@@ -31,13 +32,14 @@ from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.course import Course
 from journeys.steps.rehearsal import Rehearsal, rehearse
 
+_BEGINS = Statement("SELECT greatest({scheduled_for}, {now}::timestamptz) FROM (SELECT {id}::text AS id) AS named")
 _PAGE_SIZE = 5_000
 _NO_ENROLLMENT = "0" * 24
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried(NamedCustomer):
-    """A customer whom the call would queue, and what a worker would decide now."""
+    """A customer whom the call would queue, and what a worker would decide when they are due."""
 
     schema_name: ClassVar = "TriedCustomer"
 
@@ -70,7 +72,8 @@ def dry_run_one(
     now: datetime,
     terms: Terms = NO_TERMS,
 ) -> DryRun:
-    """What `trigger_one` would do, with the customer's path from `now` on, even if they would not enter.
+    """What `trigger_one` would do, with the customer's path from `now` on, or when they are due, even if they would not
+    enter.
 
     Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound, PayloadInvalid.
     """
@@ -85,7 +88,11 @@ def dry_run_one(
         left_out=LeftOut(),
         pages=iter([try_customers(journey=journey, customers=[named], payload=payload, terms=terms)]),
         rehearsal=rehearse_journey(
-            journey=journey, customer=customer, payload=payload, now=now, entrance=terms.entrance
+            journey=journey,
+            customer=customer,
+            payload=payload,
+            now=_begins(customer, now, terms),
+            entrance=terms.entrance,
         ),
     )
 
@@ -129,9 +136,7 @@ def dry_run_recipients(
     entries = [
         (one.customer_id, {**payload, **(own[one.place].payload or {})}, own[one.place].entrance) for one in first
     ]
-    jobs = supposed_with_payloads(
-        workspace_id=workspace_id, journey_id=journey.id, entries=entries, expired=terms.is_over
-    )
+    jobs = supposed_with_payloads(workspace_id=workspace_id, journey_id=journey.id, entries=entries, terms=terms)
     tried = _tried([NamedCustomer(one.customer_id, one.external_id) for one in first], jobs)
     run = DryRun(journey_id=journey.id, left_out=missing, pages=iter([tried]))
     return run, [one.place - 1 for one in found if one.is_second], broken
@@ -145,15 +150,14 @@ def try_customers(
     event_name: str | None = None,
     terms: Terms = NO_TERMS,
 ) -> list[Tried]:
-    """What a worker would decide now if these customers, who exist and are listed once each, were queued."""
+    """What a worker would decide if these customers, who exist and are listed once each, were queued."""
     jobs = supposed_jobs(
         workspace_id=journey.workspace_id,
         journey_id=journey.id,
         customer_ids=[customer.customer_id for customer in customers],
         payload=payload,
         event_name=event_name,
-        entrance=terms.entrance,
-        expired=terms.is_over,
+        terms=terms,
     )
     return _tried(customers, jobs)
 
@@ -173,14 +177,16 @@ def _tried(customers: Sequence[NamedCustomer], jobs: Fragment) -> list[Tried]:
     ]
 
 
-def leaving_at_once(*, journey: Journey, tried: Sequence[Tried], payload: Mapping[str, Any]) -> set[str]:
+def leaving_at_once(
+    *, journey: Journey, tried: Sequence[Tried], payload: Mapping[str, Any], terms: Terms = NO_TERMS
+) -> set[str]:
     """The ids of those who would enter and leave before the first step, because an exit condition holds then."""
     course = _course(journey)
     entering = [one.customer_id for one in tried if one.result is Verdict.ENROLLED]
     if not (entering and course.first and course.exit_rules.conditions):
         return set()
     jobs = supposed_jobs(
-        workspace_id=journey.workspace_id, journey_id=journey.id, customer_ids=entering, payload=payload
+        workspace_id=journey.workspace_id, journey_id=journey.id, customer_ids=entering, payload=payload, terms=terms
     )
     meeting = jobs_meeting(AnyOf(course.exit_rules.conditions), relation=jobs, journey_id=journey.id)
     return {entering[number - 1] for number in meeting}
@@ -226,6 +232,11 @@ def rehearse_journey(
         surroundings=surroundings_for(journey.workspace_id, course),
     )
     return rehearse(course, context)
+
+
+def _begins(customer: Customer, now: datetime, terms: Terms) -> datetime:
+    begins: datetime = _BEGINS.column(id=customer.id, scheduled_for=terms.scheduled_for("named.id"), now=now)[0]
+    return begins
 
 
 def _course(journey: Journey) -> Course:

@@ -32,6 +32,7 @@ _COLUMNS = Columns(
     event_message="job.event_message",
     event_verified="job.event_verified",
     entrance="job.entrance",
+    now="job.decided_at",
 )
 
 # A lateral with a limit (docs/sql.md): each customer is looked up, whatever the planner expects.

@@ -54,11 +54,6 @@ class Terms(NamedTuple):
         """Whether all of its customers are due later than now."""
         return self.schedule is not None and self.schedule.instant is not None and self.schedule.at > datetime.now(UTC)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the call counts no longer."""
-        return self.expires_at is not None and self.expires_at <= datetime.now(UTC)
-
     def scheduled_for(self, customer: str) -> Fragment:
         """As Schedule.of, and NULL if it has none."""
         return self.schedule.of(customer) if self.schedule else Fragment("NULL::timestamptz", [])

@@ -2,8 +2,9 @@
 
 A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `traceparent`, `workspace_id`,
 `journey_id`, `customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial`,
-`crowd`, `due_ms`, `expired`, `entrance`, `holds_entrance` and, if it has an entrance, `name`. It contains jobs that
-wait, or supposed ones that no table holds; every query about jobs runs on such a relation.
+`crowd`, `due_ms`, `expired`, `decided_at`, `entrance`, `holds_entrance` and, if it has an entrance, `name`. It contains
+jobs that wait, or supposed ones that no table holds; every query about jobs runs on such a relation. Jobs that wait are
+decided now, and supposed ones when they would be due.
 """
 
 import json
@@ -18,6 +19,7 @@ from customers.events import NewEvent
 from engage.database.sql import Fragment, Rows, Statement, Template
 from journeys.enrollments.locks import HELD_AND_MARKED
 from journeys.entering.chunks import ClaimedChunk
+from journeys.entering.terms import NO_TERMS, Terms
 from journeys.entry_rules import EntryRules
 from journeys.hold_out import parse_hold_out
 from journeys.job_ids import JOB_NAME
@@ -137,7 +139,7 @@ SELECT job.id, job.trigger_id, trigger.request_id, trigger.traceparent, job.work
        coalesce(event.serial, trigger.serial) AS serial,
        chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {chunk_size}) AS crowd,
        greatest(job.queued_ms, date_part('epoch', job.scheduled_for) * 1000) AS due_ms,
-       coalesce(trigger.expires_at <= clock_timestamp(), false) AS expired,
+       coalesce(trigger.expires_at <= clock_timestamp(), false) AS expired, now() AS decided_at,
        job.entrance, job.holds_entrance, CASE WHEN job.entrance IS NOT NULL THEN {name} END AS name
 FROM {jobs_of_chunks}
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
@@ -156,9 +158,11 @@ _SUPPOSED = Template(
 SELECT named.id, '' AS trigger_id, '' AS request_id, NULL::text AS traceparent, {workspace_id}::text AS workspace_id,
        named.journey_id, named.customer_id, named.payload, NULL::text AS event_id, named.event_name,
        NULL::text AS event_message, named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
-       NULL::float8 AS due_ms, {expired}::boolean AS expired,
+       NULL::float8 AS due_ms,
+       coalesce({expires_at}::timestamptz <= greatest(due.at, clock_timestamp()), false) AS expired,
+       greatest(due.at, now()) AS decided_at,
        named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name
-FROM {named}
+FROM {named} CROSS JOIN LATERAL (SELECT {scheduled_for} AS at) AS due
 """
 )
 _OF_ONE_JOURNEY = Template("""(
@@ -241,8 +245,7 @@ def supposed_jobs(
     customer_ids: Sequence[str],
     payload: Mapping[str, Any],
     event_name: str | None = None,
-    entrance: str | None = None,
-    expired: bool = False,
+    terms: Terms = NO_TERMS,
 ) -> Fragment:
     """The relation of the jobs that a call (or an event) would create for these customers, numbered from 1."""
     named = _OF_ONE_JOURNEY.filled(
@@ -250,19 +253,19 @@ def supposed_jobs(
         payload=Jsonb(payload),
         event_name=event_name,
         customer_ids=list(customer_ids),
-        entrance=entrance,
+        entrance=terms.entrance,
     )
-    return _SUPPOSED.filled(workspace_id=workspace_id, named=named, expired=expired)
+    return _supposed(workspace_id, named, terms)
 
 
 def supposed_with_payloads(
-    *, workspace_id: str, journey_id: str, entries: Sequence[tuple[str, Mapping[str, Any], str | None]], expired: bool
+    *, workspace_id: str, journey_id: str, entries: Sequence[tuple[str, Mapping[str, Any], str | None]], terms: Terms
 ) -> Fragment:
     """The relation of the jobs that a call would create for customers with payloads and entrances of their own,
     numbered from 1.
     """
     rows = [(journey_id, whom, json.dumps(payload), None, None, entrance) for whom, payload, entrance in entries]
-    return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows), expired=expired)
+    return _supposed(workspace_id, _ROWS.of(rows), terms)
 
 
 def supposed_by_events(*, workspace_id: str, entries: Sequence[tuple[str, NewEvent]]) -> Fragment:
@@ -271,7 +274,16 @@ def supposed_by_events(*, workspace_id: str, entries: Sequence[tuple[str, NewEve
         (journey_id, event.customer_id, json.dumps(dict(event.properties)), event.name, event.verified, event.entrance)
         for journey_id, event in entries
     ]
-    return _SUPPOSED.filled(workspace_id=workspace_id, named=_ROWS.of(rows), expired=False)
+    return _supposed(workspace_id, _ROWS.of(rows), NO_TERMS)
+
+
+def _supposed(workspace_id: str, named: Fragment, terms: Terms) -> Fragment:
+    return _SUPPOSED.filled(
+        workspace_id=workspace_id,
+        named=named,
+        scheduled_for=terms.scheduled_for("named.customer_id"),
+        expires_at=terms.expires_at,
+    )
 
 
 def read_jobs(jobs: Fragment) -> list[WaitingJob]:

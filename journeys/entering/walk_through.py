@@ -15,6 +15,7 @@ from customers.models import Customer
 from engage.database.object_ids import is_object_id, row_with_id
 from engage.errors import Refusal
 from journeys.entering.dry_runs import Tried, rehearse_journey, try_customers
+from journeys.entering.terms import Schedule, Terms
 from journeys.entry_rules import Verdict
 from journeys.models import Journey
 from journeys.steps.context import Occurrence
@@ -58,14 +59,18 @@ def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, 
 
     The event is taken to be one that counts wherever the journey listens: not from the bridge.
 
-    The entry is decided as of the present moment; the steps begin at `now`.
+    The steps begin at `now`; if that is to come, the entry is decided as of then as well.
     """
     event = None
     if journey.trigger_type == Journey.TriggerType.EVENT:
         event = Occurrence(name=journey.event_name, properties=payload)
     named = NamedCustomer(customer_id=customer.id, external_id=customer.external_id)
     (tried,) = try_customers(
-        journey=journey, customers=[named], payload=payload, event_name=event.name if event else None
+        journey=journey,
+        customers=[named],
+        payload=payload,
+        event_name=event.name if event else None,
+        terms=Terms(schedule=Schedule(at=now)),
     )
     return WalkThrough(
         journey=journey,

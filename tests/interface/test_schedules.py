@@ -323,3 +323,30 @@ def test_events_are_kept_while_a_job_of_their_customer_is_scheduled(
             {"before": datetime(2999, 1, 1, tzinfo=UTC)},
         )
         assert cursor.fetchone() == (1,)
+
+
+@each("form", FORMS)
+def test_a_dry_run_decides_as_of_when_each_is_due(server: ServerClient, acme: Workspace, form: str) -> None:
+    Customer.objects.update(attributes={"timezone": "Pacific/Pago_Pago", "endsAt": ahead(hours=36)})
+    on_trial = {"field": "customer.endsAt", "op": "after", "value": {"now": "PT0S"}}
+    journey = JourneyFactory.create(workspace=acme, entry_conditions=on_trial)
+    local = {**BERLIN, "local": ahead(hours=20).removesuffix(".000Z")}  # her clocks show it eleven hours later than UTC
+    for terms, result in (
+        ({}, "enrolled"),
+        ({"scheduledFor": ahead(days=-2)}, "enrolled"),
+        ({"scheduledFor": ahead(days=1)}, "enrolled"),
+        ({"scheduledFor": ahead(days=2)}, "conditions_not_met"),
+        ({"scheduledFor": local}, "enrolled"),
+        ({"scheduledFor": local, "expiresAt": ahead(hours=32)}, "enrolled"),
+        ({"scheduledFor": local, "expiresAt": ahead(hours=30)}, "expired"),
+    ):
+        answer = server.post(f"/api/v1/journeys/{acme.id}/{journey.id}/trigger?dryRun=true", {**FORMS[form], **terms})
+        assert data(answer, status=200)["results"] == {result: 1}, terms
+
+
+def test_the_rehearsal_of_a_dry_run_begins_when_the_customer_is_due(server: ServerClient, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[{**WAIT, "for": "PT0S"}])
+    due = ahead(days=1)
+    call = {"external_id": "ada", "scheduledFor": due}
+    answer = server.post(f"/api/v1/journeys/{acme.id}/{journey.id}/trigger?dryRun=true", call)
+    assert [step["at"] for step in data(answer, status=200)["rehearsal"]["steps"]] == [due]

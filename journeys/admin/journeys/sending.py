@@ -58,7 +58,7 @@ class TriedSend:
 
 
 def tried_send(journey: Journey, form: SendForm) -> TriedSend:
-    """Decides on each customer as a worker would now; nothing is queued. Raises Refusal."""
+    """Decides on each customer as a worker would when they are due; nothing is queued. Raises Refusal."""
     payload = form.cleaned_data["payload"]
     run = dry_run_many(
         workspace_id=journey.workspace_id,
@@ -69,7 +69,7 @@ def tried_send(journey: Journey, form: SendForm) -> TriedSend:
     )
     results, some = Counter[str](), defaultdict[str, list[Tried]](list)
     for page in run.pages:
-        leaving = leaving_at_once(journey=journey, tried=page, payload=payload)
+        leaving = leaving_at_once(journey=journey, tried=page, payload=payload, terms=form.terms)
         for one in page:
             result = _LEAVES if one.customer_id in leaving else one.result.value
             results[result] += 1
