@@ -96,7 +96,7 @@ class TriggerBody:
         ):
             told = f"recipients names the customers, and {other} does as well; send the one or the other, not both."
             yield Problem("recipients", told, is_sentence=True)
-        if self.scheduled_for and self.expires_at and self.expires_at <= self.scheduled_for.at:
+        if self.scheduled_for and self.expires_at and self.expires_at <= self.scheduled_for.earliest:
             yield Problem("expiresAt", "must be after scheduledFor.")
         if not self.recipient and not many:
             yield Problem("external_id", NOBODY_NAMED, is_missing=True, is_sentence=True)

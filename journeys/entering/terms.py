@@ -1,6 +1,6 @@
 """What a call says beside whom it names: for which entrance they enter, when they are due, and until when it counts."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -11,6 +11,8 @@ from customers.conditions.sql import Columns, compile_value
 from engage.database.sql import Fragment
 from engage.json.instants import in_utc
 from engage.zones import zone_names
+
+_FIRST_ON_EARTH = timezone(timedelta(hours=14))
 
 
 class Schedule(NamedTuple):
@@ -28,6 +30,11 @@ class Schedule(NamedTuple):
     def instant(self) -> datetime | None:
         """The one instant of all; None if each has their own."""
         return self.at if self.zone is None else None
+
+    @property
+    def earliest(self) -> datetime:
+        """Before which nobody is due."""
+        return self.at if self.local is None else in_utc(self.local.replace(tzinfo=_FIRST_ON_EARTH))
 
     def of(self, customer: str) -> Fragment:
         """The customer's instant, where `customer` is their id; both in SQL."""

@@ -350,3 +350,17 @@ def test_the_rehearsal_of_a_dry_run_begins_when_the_customer_is_due(server: Serv
     call = {"external_id": "ada", "scheduledFor": due}
     answer = server.post(f"/api/v1/journeys/{acme.id}/{journey.id}/trigger?dryRun=true", call)
     assert [step["at"] for step in data(answer, status=200)["rehearsal"]["steps"]] == [due]
+
+
+@each("form", FORMS)
+def test_a_call_may_expire_before_the_clocks_of_else_show_its_time(
+    server: ServerClient, journey: Journey, form: str
+) -> None:
+    Customer.objects.update(attributes={"timezone": "Pacific/Kiritimati"})  # whose clocks are ahead by 14 hours
+    local = {**BERLIN, "else": "UTC", "local": ahead(hours=20).removesuffix(".000Z")}
+    call = {**FORMS[form], "scheduledFor": local}
+    path = f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger?dryRun=true"
+    assert data(server.post(path, {**call, "expiresAt": ahead(hours=8)}), status=200)["results"] == {"enrolled": 1}
+    assert data(trigger(server, journey, {**call, "expiresAt": ahead(hours=8)}))["queued"]
+    answer = trigger(server, journey, {**call, "expiresAt": ahead(hours=5)})
+    assert "expiresAt must be after scheduledFor." in refused(answer, status=400, error="Invalid request")
