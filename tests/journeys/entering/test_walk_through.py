@@ -70,6 +70,15 @@ def refusal(*arguments: str) -> str:
     return str(refused.value)
 
 
+def test_the_entry_is_decided_as_of_when_the_walk_begins(acme: Workspace, ada: Customer) -> None:
+    on_trial = {"field": "customer.endsAt", "op": "after", "value": {"now": "PT0S"}}
+    journey = JourneyFactory.create(workspace=acme, entry_conditions=on_trial)
+    ada.attributes = {"endsAt": "2100-01-01"}
+    ada.save()
+    for at, entry in (("2099-12-31", "enrolled"), ("2100-01-02", "conditions_not_met")):
+        assert f"Entry     {entry}: " in walked(journey.id, "--customer", "ada", "--at", at)
+
+
 def test_the_timeline_says_when_which_step_would_do_what(journey: Journey, ada: Customer, plan: str) -> None:
     printed = walked(journey.id, "--customer", "ada", "--payload", plan, "--at", AT)
     assert (
