@@ -68,20 +68,17 @@ const sent = ({ engageCapture: type, engageEvent: eventName, engageId }, form) =
 const attached = new WeakMap(), taken = new WeakSet();
 
 export class Engage {
-  #name; #address; #debug; #retry; #mine; #tokens = new Map(); #listeners = { __proto__: null }; #waiting = new Map();
+  #name; #mine; #tokens = new Map(); #listeners = { __proto__: null }; #waiting = new Map();
   #flying = new Set(); #drains = null; #again = false; #timer = 0; #until = 0; #tries = 0; #skew = 0; #skewed = false;
   #page = IN_BROWSER && random(); #count = 1e6; #most = CALLS_AT_FIRST; #gone = !IN_BROWSER && "no_browser"; #undone = new Set();
 
   constructor(given) {
-    const { app, host, debug, retry = { first: 1000, most: 300e3 } } = this.given = given;
-    this.#name = `engage:${app}:`;
-    this.#address = (call) => `${host.replace(/\/$/, "")}/api/v1/sdk/${call}?app=${app}`;
-    this.#debug = debug;
-    this.#retry = retry;
+    this.given = given;
+    this.#name = `engage:${given.app}:`;
     if (this.#gone) return;
-    const leave = () => this.#leave(), again = () => { this.#tries = 0; this.flush(); };
-    this.#undone.add(listen(window, { pagehide: leave, pageshow: again, online: again }));
-    this.#undone.add(listen(document, { visibilitychange: () => (document.hidden ? leave() : this.flush()) }));
+    const again = () => { this.#tries = 0; this.flush(); };
+    this.#undone.add(listen(window, { pagehide: () => this.#leave(), pageshow: again, online: again }));
+    this.#undone.add(listen(document, { visibilitychange: () => (document.hidden ? this.#leave() : this.flush()) }));
     onDisk((store) => {
       store.openCursor().onsuccess = ({ target: { result: at } }) => {
         if (!at) return this.flush();
@@ -97,16 +94,16 @@ export class Engage {
   #write(name, text) { name = this.#name + name; try { storage[name] = text; keep(name, text); } catch { drop(name); } }
   get me() { return json(this.#read("me")) ?? this.#mine ?? this.reset(); }
   #become(me) { this.#write("me", JSON.stringify(me)); this.#tell("me"); return (this.#mine = me); }
-  #say(...what) { if (this.#debug) console.debug("engage:", ...what); }
+  #say(...what) { if (this.given.debug) console.debug("engage:", ...what); }
 
   on(what, fn) {
-    const fns = (this.#listeners[what] ??= new Set()), told = (...given) => fn(...given);
+    const fns = (this.#listeners[what] ??= new Set()), told = [fn];
     fns.add(told);
     return () => { fns.delete(told); };
   }
   #tell(what, told) {
     this.#say(what, told);
-    for (const fn of this.#listeners[what] ?? []) try { fn(told); } catch (error) { this.#say(error); }
+    for (const [fn] of this.#listeners[what] ?? []) try { fn(told); } catch (error) { this.#say(error); }
   }
 
   async identify(known) {
@@ -147,7 +144,6 @@ export class Engage {
 
   /* One message per element: the newest. What is returned takes it back. */
   #hold(element, undo) {
-    if (!undo) return () => {};
     attached.get(element)?.();
     const back = () => {
       undo();
@@ -172,11 +168,10 @@ export class Engage {
   async add(call, body, news) {
     const gone = this.#gone || (this.#read("out") && "opted_out");
     if (gone) return refused(gone);
-    const at = Date.now(), key = `${this.#count++}-${this.#page}`, me = this.me;
-    const name = `${this.#name}q:${at}-${key}`;
-    const who = JSON.stringify(me), all = call === "identify" ? body : { ...body, ...me };
+    const at = Date.now(), key = `${this.#count++}-${this.#page}`, name = `${this.#name}q:${at}-${key}`;
+    const me = this.me, who = JSON.stringify(me);
     try {
-      const text = JSON.stringify({ at, key, who, call, news, body: all });
+      const text = JSON.stringify({ at, key, who, call, news, body: call === "identify" ? body : { ...body, ...me } });
       this.#room(bytes(text));
       put(name, text);
       keep(name, text);
@@ -209,7 +204,7 @@ export class Engage {
     const work = async () => {
       while (this.#again) {
         this.#again = false;
-        while (await this.#turn());
+        while (!this.#gone && await this.#turn());
       }
     };
     await (this.#drains ??= (storage instanceof Storage && navigator.locks ? navigator.locks.request(`${this.#name}send`, work) : work())
@@ -229,19 +224,18 @@ export class Engage {
   }
 
   #request(batch, keepalive) {
-    const identify = batch[0].call === "identify";
+    const identify = batch[0].call === "identify", { app, host } = this.given;
     const calls = batch.map(({ at, key, call, body }) => ({
       ...body, idempotencyKey: key, call: identify ? undefined : call,
       occurredAt: identify || Date.now() - at < RECENT_MS ? undefined : new Date(at + this.#skew),
     }));
-    return fetch(this.#address(identify ? "identify" : "bridge/batch"), {
+    return fetch(`${host.replace(/\/$/, "")}/api/v1/sdk/${identify ? "identify" : "bridge/batch"}?app=${app}`, {
       method: "POST", keepalive, credentials: "omit", signal: AbortSignal.timeout?.(60e3),
       body: JSON.stringify({ ...(identify ? calls[0] : { calls }), identityToken: this.#tokens.get(batch[0].who) || undefined }),
     });
   }
 
   async #turn() {
-    if (this.#gone) return this.#later();
     for (const name of this.#waiting.keys()) if (!kept(name)) this.#answer(name, { status: "sent" });
     const now = Date.now(), wait = this.#until - now, entries = this.#entries();
     /* Other pages send theirs, unless they are gone; and what this one sends as it is hidden is on its way. */
@@ -254,18 +248,18 @@ export class Engage {
       /* All tabs wait meanwhile. A token that comes later is there for the next try. */
       try {
         await Promise.race([
-          Promise.resolve(this.given.token()).then((given) => {
+          (async () => {
+            const given = await this.given.token();
             const text = String(given ?? "").trim();
             /* An error page is no token, and one for somebody who has left is not theirs who came. */
             if (who === JSON.stringify(this.me) && /^$|^[\w=-]+(\.[\w=-]+){2}$/.test(text)) this.#tokens.set(who, text);
             else this.#say("no token", given);
-          }),
-          new Promise((_, late) => setTimeout(late, TOKEN_MS, "no token")),
+          })(),
+          new Promise((_, late) => setTimeout(late, TOKEN_MS)),
         ]);
-      } catch (error) { this.#say(error); }
+      } catch (error) { this.#say("no token", error); }
     }
-    if (this.#gone) return this.#later();
-    if (await this.#send(batch, sizeOf(batch) < LEAVING_BYTES / 3)) return true;
+    if (!this.#gone && await this.#send(batch, sizeOf(batch) < LEAVING_BYTES / 3)) return true;
     return this.#later(this.#until - Date.now(), this.#tries++);
   }
 
@@ -273,17 +267,17 @@ export class Engage {
     let answer, told;
     /* While the token was asked for, they may have opted out, or pushed it out. */
     batch = batch.filter(({ name }) => kept(name));
-    batch.forEach(({ name }) => this.#flying.add(name));
+    for (const { name } of batch) this.#flying.add(name);
     try {
       answer = await this.#request(batch, keepalive);
       told = await answer.json();
     } catch (error) { this.#say(error); }
-    batch.forEach(({ name }) => this.#flying.delete(name));
+    for (const { name } of batch) this.#flying.delete(name);
     const date = Date.parse(answer?.headers.get("Date")), after = answer?.headers.get("Retry-After");
     if (date) this.#skew = Math.abs(date - Date.now()) > 5000 ? date - Date.now() : 0;
     if (after) this.#until = Date.now() + after * 1000;
     const results = told?.data?.results ?? batch.map(() => ({ ...told, status: told && answer.status }));
-    if (batch.filter((entry, place) => !this.#settle(entry, results[place] ?? {})).length) return false;
+    if (batch.filter((entry, place) => !this.#settle(entry, results[place] ?? {}))[0]) return false;
     this.#tries = 0;
     this.#most = CALLS_AT_ONCE;
     return true;
@@ -308,11 +302,11 @@ export class Engage {
     return had && code === "identity_token_expired" || who === JSON.stringify(this.me) && !/ attribute /.test(message);
   }
 
-  #later(ms = 0, tries = 0) {
+  #later(ms, tries = 0) {
     this.#rest();
     clearTimeout(this.#timer);
-    const most = Math.min(this.#retry.most, this.#retry.first * 2 ** tries);
-    if (!this.#gone) this.#timer = setTimeout(() => this.flush(), Math.max(ms, most * (1 + Math.random()) / 2));
+    const { first, most } = this.given.retry ?? { first: 1000, most: 300e3 }, longest = Math.min(most, first * 2 ** tries);
+    if (!this.#gone) this.#timer = setTimeout(() => this.flush(), Math.max(ms, longest * (1 + Math.random()) / 2));
     return false;
   }
   #rest() { for (const name of this.#waiting.keys()) if (!this.#flying.has(name)) this.#answer(name, { status: "queued" }); }
@@ -361,7 +355,7 @@ class Message {
   #do([method, ...given]) { return this[method] ? this[method](...given) : this.#tell(method, ...given); }
 
   attach(element) {
-    return this.#hold(element, element && listen(element, {
+    return element ? this.#hold(element, listen(element, {
       click: (event) => {
         const button = buttonOf(event);
         if (!button || taken.has(event) || !ask(element, "contains", button)) return;
@@ -380,24 +374,25 @@ class Message {
         event.preventDefault();
         if (isFirst(form)) this.#do(sent(dataset, held(form)));
       },
-    }));
+    })) : () => {};
   }
 
   frame(iframe, { events = [], attributes = [] } = {}) {
+    if (!iframe) return () => {};
     let given, port, calls = 0;
     const shut = () => { port?.postMessage([0]); port?.close(); };
     /* What the page itself sets as the frame's document gets one port. Where that leads to gets none. */
-    const watch = iframe && new MutationObserver(() => { given = null; });
-    const off = iframe && listen(window, {
+    const watch = new MutationObserver(() => { given = null; });
+    const off = listen(window, {
       message: ({ source, origin, data }) => {
         if (data !== "engage:frame" || !source || source !== iframe.contentWindow || source === given) return;
         if (origin !== "null" && origin !== new URL(iframe.src || location.href, location.href).origin) return;
         shut();
         const { port1, port2 } = new MessageChannel();
         given = source;
-        port = port1;
         calls = 0;
-        port1.onmessage = async ({ data: posted }) => {
+        port = port1;
+        port.onmessage = async ({ data: posted }) => {
           let answer = refused("too_many_calls");
           try {
             const [number, ...call] = posted;
@@ -408,8 +403,8 @@ class Message {
         source.postMessage("engage:port", "*", [port2]);
       },
     });
-    watch?.observe(iframe, { attributeFilter: ["src", "srcdoc"] });
-    return this.#hold(iframe, off && (() => { off(); watch.disconnect(); shut(); }));
+    watch.observe(iframe, { attributeFilter: ["src", "srcdoc"] });
+    return this.#hold(iframe, () => { off(); watch.disconnect(); shut(); });
   }
 
   /* A frame's script may post anything. What it declares nowhere else needs an id, which the service holds to its message. */
