@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from bridge.browser.building import TOOLS
-from bridge.browser.files import PACKAGE
+from bridge.browser.files import PACKAGE, content_of
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import App, IdentityKey
@@ -52,6 +52,28 @@ def test_an_element_has_one_message_and_gives_it_back(context: BrowserContext, s
     assert page.evaluate("told") == [1]
     by_message = {one.event.name: one.message_id for one in Interaction.objects.exclude(event=None) if one.event}
     assert by_message == {"back": "other", "guarded": "sale", "inner": "inside", "thrice": "m3"}
+
+
+_TWICE = """<!doctype html><div id="twice">
+<button data-engage-action="track_event" data-engage-event="c">C</button>
+<form data-engage-capture="track_event" data-engage-event="f"><input type="submit"></form></div>"""
+
+
+def test_a_page_that_has_the_tag_twice_reports_a_click_once(context: BrowserContext, shop: Shop) -> None:
+    """As where a tag manager adds what the page has already."""
+    attach = f"""new Engage({{ app: "{shop.app.id}", host: "{shop.proxy.url}" }}).message("sale").attach(twice);"""
+    tags = '<script src="/global.js"></script><script src="/attach.js"></script>'
+    shop.pages.files |= {
+        "/global.js": ("text/javascript", content_of("engage.global.js").decode()),
+        "/attach.js": ("text/javascript", attach),
+        "/twice": ("text/html", _TWICE + tags + tags),
+    }
+    page = context.new_page()
+    page.goto(f"{shop.url}/twice")
+    page.click("button")
+    page.click("input")
+    until(page, NOTHING_WAITS)
+    assert names() == ["c", "f"]
 
 
 _APP = """

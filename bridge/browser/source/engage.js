@@ -64,8 +64,8 @@ const clicked = ({ engageAction, engageEvent, engageProperties, engageId }, url,
 const sent = ({ engageCapture: type, engageEvent: eventName, engageId }, form) =>
   ["capture", valuesIn(form), !engageId && (type || eventName) ? { type: type || "track_event", eventName } : undefined, engageId];
 
-/* What an element's newest message is taken back with, and the clicks that one of them has taken. */
-const attached = new WeakMap(), taken = new WeakSet();
+/* What an element's newest message is taken back with. */
+const attached = new WeakMap();
 
 export class Engage {
   #name; #mine; #tokens = new Map(); #listeners = { __proto__: null }; #waiting = new Map();
@@ -358,8 +358,9 @@ class Message {
     return element ? this.#hold(element, listen(element, {
       click: (event) => {
         const button = buttonOf(event);
-        if (!button || taken.has(event) || !ask(element, "contains", button)) return;
-        taken.add(event);
+        if (!button || event.engaged || !ask(element, "contains", button)) return;
+        /* For outer elements, and for another copy of this script. */
+        event.engaged = true;
         const dataset = of(button, "dataset"), href = ask(button, "getAttribute", "href"), url = href ?? dataset.engageHref;
         const isLink = dataset.engageAction === "link";
         if (isLink && !this.#leads(url)) event.preventDefault();
@@ -369,8 +370,8 @@ class Message {
       },
       submit: (event) => {
         const form = event.target, dataset = of(form, "dataset");
-        if (dataset?.engageCapture === undefined || taken.has(event)) return;
-        taken.add(event);
+        if (dataset?.engageCapture === undefined || event.engaged) return;
+        event.engaged = true;
         event.preventDefault();
         if (isFirst(form)) this.#do(sent(dataset, held(form)));
       },
