@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 from playwright.sync_api import BrowserContext
@@ -119,6 +120,28 @@ def test_a_server_that_asks_to_wait_is_left_alone_for_so_long(context: BrowserCo
     wait_until(lambda: Interaction.objects.count() == 3, what="what waited")
     assert time.monotonic() - refused > 1.9
     assert names() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("is_date", [True, False])
+def test_a_server_that_names_a_date_or_a_far_time_is_left_alone(
+    context: BrowserContext, shop: Shop, is_date: bool
+) -> None:
+    """A timer of more than 24.8 days would end at once."""
+    page = opened(context, shop)
+    until(page, "navigator.locks.query().then(({ held }) => !held.length)")
+    page.evaluate(
+        "turns = 0; const locks = navigator.locks, request = locks.request.bind(locks);"
+        "locks.request = (...given) => { turns += 1; return request(...given); }, undefined"
+    )
+    at = datetime.now(UTC) + timedelta(seconds=4)
+    shop.proxy.fails, shop.proxy.retry_after = 503, format_datetime(at, usegmt=True) if is_date else "3000000"
+    assert page.evaluate("message.track('a')")["status"] == "queued"
+    shop.proxy.fails = None
+    page.wait_for_timeout(1500)
+    assert (shop.proxy.methods["POST"], page.evaluate("turns")) == (1, 1)
+    if is_date:
+        wait_until(lambda: names() == ["a"], what="what waited")
+        assert datetime.now(UTC) > at.replace(microsecond=0)
 
 
 def test_ten_minutes_offline_lose_nothing_and_tell_when_it_happened(context: BrowserContext, shop: Shop) -> None:

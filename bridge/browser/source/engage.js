@@ -275,7 +275,7 @@ export class Engage {
     for (const { name } of batch) this.#flying.delete(name);
     const date = Date.parse(answer?.headers.get("Date")), after = answer?.headers.get("Retry-After");
     if (date) this.#skew = Math.abs(date - Date.now()) > 5000 ? date - Date.now() : 0;
-    if (after) this.#until = Date.now() + after * 1000;
+    if (after) this.#until = Date.now() + Math.min(after * 1000 || Date.parse(after) - Date.now() - this.#skew || 0, KEPT_MS);
     const results = told?.data?.results ?? batch.map(() => ({ ...told, status: told && answer.status }));
     if (batch.filter((entry, place) => !this.#settle(entry, results[place] ?? {}))[0]) return false;
     this.#tries = 0;
