@@ -50,6 +50,17 @@ def test_a_frame_that_was_there_before_the_pages_script_is_heard(context: Browse
     wait_until(lambda: names() == ["framed"], what="the click in the frame")
 
 
+def test_the_button_that_sends_a_form_is_one_of_its_fields(context: BrowserContext, shop: Shop) -> None:
+    shop.pages.files["/framed"] = ("text/html", shop.pages.files["/framed"][1].replace('id="ask"', 'id="ask" name="a"'))
+    page = opened(context, shop)
+    page.evaluate("Object.assign(document.getElementById('send'), { name: 'answer', value: 'yes' }), undefined")
+    page.click("#send")
+    page.frame_locator("#framed").locator("#ask").click()
+    wait_until(lambda: Event.objects.count() == 2, what="both forms")
+    said = dict(Event.objects.values_list("name", "properties"))
+    assert (said["answered"]["answer"], said["asked"]["a"]) == ("yes", "")
+
+
 def test_a_double_click_is_one(context: BrowserContext, shop: Shop) -> None:
     page = opened(context, shop)
     page.dblclick("#click")

@@ -373,7 +373,7 @@ class Message {
         if (dataset?.engageCapture === undefined || event.engaged) return;
         event.engaged = true;
         event.preventDefault();
-        if (isFirst(form)) this.#do(sent(dataset, held(form)));
+        if (isFirst(form)) this.#do(sent(dataset, held(form, event.submitter)));
       },
     })) : () => {};
   }

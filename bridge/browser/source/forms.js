@@ -12,8 +12,8 @@ export const listen = (target, handlers) => {
 export const buttonOf = ({ target }) => ask(target, "closest", "[data-engage-action]");
 
 /* A form's fields, as a frame can post them: all values, and the names that stand for lists. */
-export const held = (form) => form && [
-  [...new FormData(form)],
+export const held = (form, button) => form && [
+  [...new FormData(form, button)],
   [...of(form, "elements")].flatMap(({ name, multiple, type }) => (multiple ? [name, name] : type === "checkbox" ? name : [])),
 ];
 export const heldAround = (button) => held(of(button, "form") ?? ask(button, "closest", "form"));

@@ -43,6 +43,6 @@ if (typeof document !== "undefined") {
     const form = event.target, dataset = { ...of(form, "dataset") };
     if (dataset.engageCapture === undefined) return;
     event.preventDefault();
-    if (isFirst(form)) tell("_sent", dataset, held(form));
+    if (isFirst(form)) tell("_sent", dataset, held(form, event.submitter));
   });
 }
