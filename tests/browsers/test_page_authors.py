@@ -349,6 +349,25 @@ def test_a_refusal_is_told_as_one(context: BrowserContext, shop: Shop) -> None:
     assert page.evaluate("message.track('n', { n: 1n })") == {"status": "refused", "code": "not_json"}
 
 
+def test_an_identifier_that_is_refused_as_malformed_takes_nobody_with_it(context: BrowserContext, shop: Shop) -> None:
+    page = opened(context, shop)
+    assert page.evaluate("engage.identify({ external_id: 'ada' })")["status"] == "sent"
+    assert page.evaluate("engage.identify({ email: 'ada@shop' })")["code"] == "invalid_request"
+    assert page.evaluate("message.track('a')")["status"] == "sent"
+    assert page.evaluate("engage.identify({ email: 'ada@shop.example' })")["status"] == "sent"
+    shop.proxy.fails = 503
+    assert page.evaluate("engage.identify({ phone: '1'.repeat(99) })")["status"] == "queued"
+    page.goto(f"{shop.url}/elsewhere")
+    shop.proxy.fails = None
+    page = opened(context, shop)
+    until(page, NOTHING_WAITS)
+    assert page.evaluate("engage.me") == {"external_id": "ada", "email": "ada@shop.example"}
+    assert page.evaluate("message.track('b')")["status"] == "sent"
+    assert list(Event.objects.order_by("serial").values_list("customer__external_id", "name")) == [
+        ("ada", "a"), ("ada", "b"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("added", "status"), [(["email"], "sent"), ([], "kept"), (None, "sent")])
 def test_what_is_learned_later_is_sent_and_told_whether_it_was_taken(
     context: BrowserContext, shop: Shop, added: list[str] | None, status: str

@@ -118,7 +118,7 @@ export class Engage {
     const me = isSame ? { ...before, ...said } : said;
     this.#write("was", userId);
     this.#become(me);
-    return this.add("identify", { userId, ...me }, isSame ? news : undefined);
+    return this.add("identify", { userId, ...me }, isSame ? news : undefined, before);
   }
 
   reset() { return this.#gone ? {} : this.#become({ userId: anonymous() }); }
@@ -165,13 +165,13 @@ export class Engage {
     });
   }
 
-  async add(call, body, news) {
+  async add(call, body, news, before) {
     const gone = this.#gone || (this.#read("out") && "opted_out");
     if (gone) return refused(gone);
     const at = Date.now(), key = `${this.#count++}-${this.#page}`, name = `${this.#name}q:${at}-${key}`;
     const me = this.me, who = JSON.stringify(me);
     try {
-      const text = JSON.stringify({ at, key, who, call, news, body: call === "identify" ? body : { ...body, ...me } });
+      const text = JSON.stringify({ at, key, who, call, news, before, body: call === "identify" ? body : { ...body, ...me } });
       this.#room(bytes(text));
       put(name, text);
       keep(name, text);
@@ -286,9 +286,13 @@ export class Engage {
   #settle(entry, { status, code, message, data }) {
     if (!status || status >= 500 || status === 408 || status === 429 || code === "request_in_progress" || this.#isSlip(entry, { status, code, message })) return false;
     if (status === 400 && /^occurredAt/.test(message) && !this.#skewed) return !(this.#skewed = true);
-    const { news } = entry;
+    const { news, before, who } = entry;
     if (status < 300) this.#end(entry, news && data?.added && !news.some((name) => data.added.includes(name)) ? "kept" : "sent", { data });
-    else this.#end(entry, "refused", { status, code, message });
+    else {
+      /* Whatever is said in a malformed person's name would be refused as well. */
+      if (status === 400 && before && who === JSON.stringify(this.me)) this.#become(before);
+      this.#end(entry, "refused", { status, code, message });
+    }
     return true;
   }
 
