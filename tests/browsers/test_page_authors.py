@@ -349,6 +349,17 @@ def test_a_refusal_is_told_as_one(context: BrowserContext, shop: Shop) -> None:
     assert page.evaluate("message.track('n', { n: 1n })") == {"status": "refused", "code": "not_json"}
 
 
+def test_what_the_sdk_itself_refuses_is_told_to_all_who_listen(context: BrowserContext, shop: Shop) -> None:
+    page = opened(context, shop)
+    page.evaluate("document.querySelector('#form [name=city]').value = 'x'.repeat(50000)")
+    page.click("#send")
+    page.evaluate("void message.track('n', { n: 1n }), engage.optOut(), undefined")
+    page.click("#click")
+    told = page.evaluate("outcomes.filter(([what]) => what === 'refused').map(([, told]) => [told.code, told.call])")
+    assert told == [["too_large", "capture"], ["not_json", "action"], ["opted_out", "action"]]
+    assert page.evaluate("outcomes.every(([, told]) => told.key)")
+
+
 def test_an_identifier_that_is_refused_as_malformed_takes_nobody_with_it(context: BrowserContext, shop: Shop) -> None:
     page = opened(context, shop)
     assert page.evaluate("engage.identify({ external_id: 'ada' })")["status"] == "sent"

@@ -167,15 +167,16 @@ export class Engage {
 
   async add(call, body, news, before) {
     const gone = this.#gone || (this.#read("out") && "opted_out");
-    if (gone) return refused(gone);
-    const at = Date.now(), key = `${this.#count++}-${this.#page}`, name = `${this.#name}q:${at}-${key}`;
-    const me = this.me, who = JSON.stringify(me);
+    const key = `${this.#count++}-${this.#page}`;
+    const refuse = (code) => { this.#tell("refused", { key, call, body, code }); return refused(code); };
+    if (gone) return refuse(gone);
+    const at = Date.now(), name = `${this.#name}q:${at}-${key}`, me = this.me, who = JSON.stringify(me);
     try {
       const text = JSON.stringify({ at, key, who, call, news, before, body: call === "identify" ? body : { ...body, ...me } });
       this.#room(bytes(text));
       put(name, text);
       keep(name, text);
-    } catch (error) { return refused(error instanceof TypeError ? "not_json" : "too_large"); }
+    } catch (error) { return refuse(error instanceof TypeError ? "not_json" : "too_large"); }
     this.#tell("queued", { key, call, body });
     const outcome = new Promise((resolve) => this.#waiting.set(name, resolve));
     this.flush();
