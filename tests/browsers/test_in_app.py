@@ -114,6 +114,24 @@ def test_what_was_closed_while_offline_is_not_shown_again(context: BrowserContex
     assert page.locator("#slot section").count() == 0
 
 
+def test_who_opts_out_is_shown_nothing_until_they_opt_in(
+    context: BrowserContext, shop: Shop, acme: Workspace, hers: Customer
+) -> None:
+    offer(acme, key="modal", content={**CONTENT, "kind": "modal"})
+    deliver(hers)
+    deliver(hers, message_id="modal")
+    page = opened(context, shop)
+    page.locator("#slot dialog").wait_for()
+    page.locator("#slot section").wait_for()
+    page.evaluate("engage.optOut()")
+    page.locator("#slot :is(section, dialog)").first.wait_for(state="detached", timeout=5000)
+    page.wait_for_timeout(1500)
+    assert page.evaluate("lists.at(-1)") == 0
+    page.evaluate("engage.optOut(false)")
+    page.locator("#slot dialog").wait_for()
+    page.locator("#slot section").wait_for()
+
+
 def ask(workspace: Workspace, **fields: Any) -> None:
     """A card with a form, whose fields are these rules by name; every field becomes an attribute."""
     content = {"kind": "card", "form": "asked"}

@@ -43,7 +43,7 @@ export interface Tells {
   /** `status` is HTTP's; it is missing if the SDK itself has refused. */
   refused: Told & { status?: number; code: string; message?: string };
   close: { messageId: string };
-  /** Somebody else is the person of this browser now, or more is known of who they are. */
+  /** Somebody else is the person of this browser now, more or less is known of who they are, or they have opted out. */
   me: undefined;
 }
 

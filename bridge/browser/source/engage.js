@@ -127,8 +127,9 @@ export class Engage {
     if (!IN_BROWSER) return;
     if (out) {
       for (const entry of this.#entries()) this.#end(entry, "refused", { code: "opted_out" });
-      this.#write("out", "1");
+      this.#write("out", 1);
     } else drop(`${this.#name}out`);
+    this.#tell("me");
   }
 
   close() {

@@ -1,5 +1,6 @@
 /* What journeys deliver to the person of this browser: asked for while the page is looked at, and told when it changes. */
 const KEPT = 200, LEAST = 10e3, TOKEN_MS = 10e3, ANSWERS_MS = 30e3, DISK_MS = 2e3;
+const stored = (key) => { try { return localStorage[key]; } catch {} };
 const json = (text) => { try { return JSON.parse(text); } catch {} };
 /* The delivery that a call acts on or closes. */
 const endedBy = ({ call, body }) => call !== "shown" && body?.deliveryId;
@@ -14,7 +15,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
 
   /* What was acted on or closed here is never shown here again, whatever the service has heard of it. Each has a key of its
      own: of a list, a tab would write back what it had read before another tab wrote. */
-  const isOver = (id) => { try { return ended.has(id) || over + id in localStorage; } catch {} };
+  const isOver = (id) => ended.has(id) || stored(over + id);
   const end = (told) => {
     const id = endedBy(told);
     if (!id) return;
@@ -59,8 +60,9 @@ export function messages(engage, tell, { every = 60 } = {}) {
     tell(shown);
   };
 
+  /* Who has opted out is nobody. */
   const person = () => {
-    const me = JSON.stringify(engage.me);
+    const me = !stored(`${name}out`) && JSON.stringify(engage.me);
     if (me === who) return;
     controller?.abort();
     who = me; list = []; etag = proof = undefined; asked = -gap;
@@ -101,8 +103,7 @@ export function messages(engage, tell, { every = 60 } = {}) {
     person();
     const wait = asked + gap - performance.now();
     timer = setTimeout(ask, wait > 0 ? wait : every * 1000);
-    if (wait > 0 || controller) return;
-    try { if (localStorage[`${name}out`]) return; } catch {}
+    if (wait > 0 || controller || !who) return;
     asked = performance.now();
     controller = new AbortController();
     const late = setTimeout(() => controller?.abort(), ANSWERS_MS);
