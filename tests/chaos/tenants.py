@@ -77,7 +77,7 @@ def webhook(step_id: str, url: str = "receiver/ok") -> dict[str, Any]:
 
 MESSAGE = "offer"  # which a journey delivers
 LEAVING = "unsubscribed"  # ends the campaign
-GOAL_SECONDS = 600  # longer than a run
+GOAL_SECONDS = 600  # longer than a trial
 COURSES = (
     Course(key="thrice_at_once", rule="number_at_once", entries=3),
     Course(key="always_at_once", rule="always_at_once", reenter=True),
