@@ -86,6 +86,17 @@ def test_a_new_browser_passes_where_its_account_has_logged_in_before(known: Clie
         assert BUSY in tried(Client(), "ada", "countess", address="203.0.113.77")
 
 
+def test_staff_log_in_by_ipv6_and_are_known_by_their_network(known: Client, settings: Settings) -> None:
+    """Of which a browser changes its address at will."""
+    settings.ADMIN_LOGIN_LIMIT = "1/h"
+    with time_machine.travel(NOW, tick=False):
+        for address in ("2001:db8:1:2::9", "2001:db8:1:2::a", "2001:db8:1:2:ffff::b"):
+            assert tried(Client(), "ada", "countess", address=address) == ""
+        elsewhere = "2001:db8:1:3::9"
+        assert tried(Client(), "ada", "guess", address=elsewhere) != ""
+        assert "attempts to log in" in tried(Client(), "ada", "countess", address=elsewhere)
+
+
 def test_it_is_checked_beside_a_stranger_s_password(known: Client, settings: Settings) -> None:
     with while_somebody_logs_in(settings, "eve"):
         assert BUSY in tried(Client(), "ada", "countess", address=HOME)
