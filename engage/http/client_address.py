@@ -53,9 +53,12 @@ def _without_port(text: str) -> str:
 
 
 def _parsed(text: str) -> Address | str:
-    """The address, or else the text; an IPv4 address also where it came inside IPv6."""
+    """The address, or else the text; an IPv4 address also where it came inside IPv6.
+
+    Without the zone of a link-local one (`fe80::1%eth0`): PostgreSQL has no type that holds it.
+    """
     try:
-        address = ip_address(text)
+        address = ip_address(text.partition("%")[0])
     except ValueError:
         return text
     return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address

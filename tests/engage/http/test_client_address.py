@@ -4,7 +4,7 @@ from typing import Any
 
 from django.test import RequestFactory
 
-from engage.http.client_address import client_address
+from engage.http.client_address import client_address, exact_address
 from tests.support.cases import each
 
 
@@ -25,6 +25,7 @@ from tests.support.cases import each
         (0, "2001:db8:1:2:3:4:5:6", "", "2001:db8:1:2::/64"),
         (0, "2001:db8:1:2::9", "", "2001:db8:1:2::/64"),
         (0, "::ffff:203.0.113.7", "", "203.0.113.7"),
+        (0, "fe80::1%eth0", "", "fe80::/64"),
         (0, "", "", ""),
     ],
 )
@@ -32,3 +33,7 @@ def test_the_address_that_counts(settings: Any, proxies: int, peer: str, forward
     settings.TRUSTED_PROXIES = proxies
     request = RequestFactory().get("/", headers={"X-Forwarded-For": forwarded}, REMOTE_ADDR=peer)
     assert client_address(request) == expected
+
+
+def test_an_address_is_told_without_its_zone_which_no_column_holds() -> None:
+    assert str(exact_address(RequestFactory().get("/", REMOTE_ADDR="fe80::1%eth0"))) == "fe80::1"
