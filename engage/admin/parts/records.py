@@ -99,6 +99,22 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
         filters: Any = [*([_BY_WORKSPACE] if self.filters_by_workspace else []), *super().get_list_filter(request)]
         return [one for one in filters if not isinstance(one, tuple) or self._may_view_field(one[0], request)]
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """What its filters and links ask for, and nothing else.
+
+        Django takes any field of the model: a list that is narrowed by what it hides tells it, letter by letter.
+        """
+        if request is None or not super().lookup_allowed(lookup, value, request):
+            return False
+        name = lookup.partition("__")[0]
+        try:
+            field: Any = self.opts.get_field(name)
+        except FieldDoesNotExist:  # a filter's own parameter
+            return True
+        offered = {one[0] for one in self.get_list_filter(request) if isinstance(one, tuple)}
+        is_link = field.primary_key or (field.is_relation and self._may_view_field(name, request))
+        return name in offered or is_link
+
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """The record, which its pages call as lists do."""
         record = super().get_object(request, *args, **kwargs)
