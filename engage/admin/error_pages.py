@@ -37,8 +37,12 @@ def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponse
 
 
 def answer_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if not _is_staff_in_the_admin(request):
+    if not _is_in_the_admin(request):
         return envelope.answer_forbidden(request, exception)
+    if not _is_staff_in_the_admin(request):  # whoever has followed a link that holds no more
+        login = {"again": reverse("admin:login"), "try_again": "To the login"}
+        context = {"title": "Not allowed", "why": str(exception), "request_id": current_request_id(), **login}
+        return render(request, "engage/admin/failure.html", context, status=HTTPStatus.FORBIDDEN)
     why = str(exception) or "Your account may not do this. An administrator can grant it."
     refused = f"{request.method} {request.path}"
     record_refusal(

@@ -62,6 +62,12 @@ def test_a_link_that_is_old_or_made_up_sets_nothing(staff: Client, acme: Workspa
         assert Client().get(link).status_code == 403
 
 
+def test_a_link_that_holds_no_more_says_so(staff: Client, acme: Workspace) -> None:
+    page = Client().get(link_in(invited(staff, acme))[:-3] + "abc").content.decode()
+    assert "Ask whoever sent it for another one." in page
+    assert "manage.py break_glass" in Client().get("/admin/break-glass/abc").content.decode()
+
+
 def test_who_is_there_gets_the_role_alone(staff: Client, acme: Workspace, rival: Workspace) -> None:
     invited(staff, acme)
     page = invited(staff, rival, role="author")
