@@ -68,8 +68,17 @@ def test_a_link_that_holds_no_more_says_so(staff: Client, acme: Workspace) -> No
     assert "manage.py break_glass" in Client().get("/admin/break-glass/abc").content.decode()
 
 
+def test_who_could_never_log_in_is_invited_again(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    """By another link: the first one may be lost, or too old. In another workspace as well."""
+    links = [link_in(invited(staff, workspace)) for workspace in (acme, acme, rival)]
+    assert Client().post(links[1], dict.fromkeys(("new_password1", "new_password2"), PASSWORD)).status_code == 302
+    assert {Client().get(link).status_code for link in links} == {403}
+    assert "They are a member already." in invited(staff, acme)
+    assert list(AuditEntry.objects.filter(object_kind="membership").values_list("action", flat=True)) == ["created"] * 2
+
+
 def test_who_is_there_gets_the_role_alone(staff: Client, acme: Workspace, rival: Workspace) -> None:
-    invited(staff, acme)
+    Client().post(link_in(invited(staff, acme)), dict.fromkeys(("new_password1", "new_password2"), PASSWORD))
     page = invited(staff, rival, role="author")
     assert "set-password" not in page
     assert set(Membership.objects.values_list("workspace", "role")) == {(acme.pk, "support"), (rival.pk, "author")}

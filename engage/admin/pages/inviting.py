@@ -29,14 +29,15 @@ class InviteForm(forms.Form):
 
     def clean(self) -> None:
         said = self.cleaned_data
-        there = Membership.objects.filter(user__username=said.get("email"), workspace=said.get("workspace"))
-        if there.exists():
+        known = Membership.objects.filter(user__username=said.get("email"), workspace=said.get("workspace"))
+        there = known.select_related("user").first()
+        if there and not _awaits_a_password(there.user):
             self.add_error("email", "They are a member already.")
 
 
 @transaction.atomic
 def invite(form: InviteForm) -> tuple[User, bool]:
-    """The account with its role, and whether it is new; one that is there gets the role alone."""
+    """The account with its role, and whether it needs a link: one that somebody can log in to gets the role alone."""
     said = form.cleaned_data
     user, is_new = User.objects.get_or_create(
         username=said["email"], defaults={"email": said["email"], "first_name": said["name"], "is_staff": True}
@@ -50,9 +51,18 @@ def invite(form: InviteForm) -> tuple[User, bool]:
         user.is_staff = True
         user.save(update_fields=["is_staff"])
         record(*saved(user, before=before, after=facts_of(user)))
-    membership = Membership.objects.create(user=user, workspace=said["workspace"], role=said["role"])
-    record(*saved(membership, before=None, after=facts_of(membership)))
-    return user, is_new
+    there = Membership.objects.filter(user=user, workspace=said["workspace"]).first()
+    role_before = facts_of(there) if there else None
+    membership = there or Membership(user=user, workspace=said["workspace"])
+    membership.role = said["role"]
+    membership.save()
+    record(*saved(membership, before=role_before, after=facts_of(membership)))
+    return user, _awaits_a_password(user)
+
+
+def _awaits_a_password(user: User) -> bool:
+    """Whether nobody could ever log in to the account: the link that it was sent may be lost, or too old."""
+    return user.is_active and not user.has_usable_password() and user.last_login is None
 
 
 def why_no_login(user: User) -> str:

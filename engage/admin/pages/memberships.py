@@ -59,9 +59,9 @@ class MembershipAdmin(SuperusersChange, RecordAdmin):  # type: ignore[misc] # as
             raise PermissionDenied
         form, shown = InviteForm(request), {}
         if form.is_valid():
-            user, is_new = invite(form)
+            user, needs_link = invite(form)
             self.message_user(request, f"{user} has the role {form.cleaned_data['role']} now.")
-            if not is_new:
+            if not needs_link:
                 return HttpResponseRedirect(list_url(Membership, user=str(user.pk)))
             link = request.build_absolute_uri(reverse("set_password", args=[invitation(user)]))
             shown = {"link": link, "user_invited": user.get_username(), "days": DAYS}
