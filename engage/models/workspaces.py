@@ -69,7 +69,7 @@ class Membership(models.Model):
         constraints: ClassVar = [models.UniqueConstraint(fields=["user", "workspace"], name="one_role_in_a_workspace")]
 
     def __str__(self) -> str:
-        return f"{self.user_id} in {self.workspace_id}"
+        return f"{self.user.get_username()} in {self.workspace}"
 
 
 class MemberAccount(models.Model):

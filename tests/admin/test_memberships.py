@@ -193,6 +193,25 @@ def test_a_membership_that_ends_ends_at_once(acme: Workspace, rival: Workspace) 
     assert browser.get(list_of(Workspace)).status_code == 403
 
 
+def test_an_account_that_is_deleted_leaves_its_workspaces_told(
+    staff: Client, acme: Workspace, rival: Workspace
+) -> None:
+    """By one, or by several that were chosen: each workspace's audit says who is gone, by name."""
+    for name in ("ada", "bob"):
+        member(name, acme="author", rival="viewer")
+    users = {user.username: user.pk for user in User.objects.filter(username__in=("ada", "bob"))}
+    staff.post(f"/admin/auth/user/{users['ada']}/delete/", {"post": "yes"})
+    chosen = {"action": "delete_selected", "_selected_action": [users["bob"]], "post": "yes"}
+    staff.post("/admin/auth/user/", chosen)
+    assert not User.objects.filter(username__in=users).exists()
+    told = AuditEntry.objects.filter(action="deleted", object_kind="membership").values_list(
+        "workspace__key", "object_name", "changes__role__0"
+    )
+    assert sorted(told) == [("acme", f"{name} in {acme.name}", "author") for name in ("ada", "bob")] + [
+        ("rival", f"{name} in {rival.name}", "viewer") for name in ("ada", "bob")
+    ]
+
+
 def test_only_superusers_say_who_is_a_member(staff: Client, acme: Workspace) -> None:
     browser = member("ada", **{acme.key: "admin"})
     assert browser.get(list_of(Membership)).status_code == 403

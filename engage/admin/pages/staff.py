@@ -1,5 +1,6 @@
 """Staff accounts and groups, styled like the other admin pages."""
 
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any, Protocol, cast
 
@@ -16,7 +17,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from engage.admin.login.openid import PREFIX
 from engage.admin.parts.edits import CheckedEdits
-from engage.audit.facts import SECRET
+from engage.audit.facts import SECRET, changes_between, facts_of
 from engage.audit.recording import change, record
 from engage.models import AuditEntry, Membership
 
@@ -98,6 +99,13 @@ class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdm
         """An account that is made here is for the admin, so it may log in."""
         obj.is_staff = obj.is_staff or not change
         super().save_model(request, obj, form, change)
+
+    def log_deletions(self, request: HttpRequest, queryset: Iterable[Any]) -> Any:
+        """With their memberships, which go along: a workspace's audit tells of these, and of no account."""
+        accounts = list(queryset)
+        super().log_deletions(request, accounts)
+        gone = Membership.objects.filter(user__in=accounts).select_related("user", "workspace")
+        record(*(change(AuditEntry.Action.DELETED, one, changes=changes_between(facts_of(one), {})) for one in gone))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Of members, roles say what they may do: their page has no list of permissions, which count no more."""
