@@ -22,6 +22,7 @@ from journeys.connections.using import journeys_broken_by, journeys_sending_by
 from journeys.design.authoring import require_callable
 from journeys.design.columns import column_mistakes
 from journeys.models import Connection
+from journeys.operations.redaction import url_without_secrets
 from journeys.steps.provider import InvalidConnection, Provider, parse_provider
 from journeys.steps.secrets import as_stored, masked, secrets_of
 
@@ -139,9 +140,12 @@ def delete_connection(connection: Connection) -> None:
 
 def _facts(connection: Connection) -> Facts:
     """What the audit tells of it: of secrets, that they differ."""
-    told = facts_of(connection) | {"definition": masked(connection.definition)}
+    shown, secrets = masked(connection.definition), secrets_of(connection.definition)
+    url = shown.get("url")
+    if isinstance(url, str) and (plain := url_without_secrets(url)) != url:
+        shown, secrets = {**shown, "url": plain}, {**secrets, ("url",): url}
+    told = facts_of(connection) | {"definition": shown}
     del told["next_at"], told["host"]
-    secrets = secrets_of(connection.definition)
     return told | ({"secrets": (SECRET, sorted(secrets.items()))} if secrets else {})
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from django.contrib.postgres.functions import TransactionNow
 from django.db import transaction
 
-from engage.audit.facts import Facts, changes_between, facts_of
+from engage.audit.facts import SECRET, Facts, changes_between, facts_of
 from engage.audit.recording import change, record, saved
 from engage.database.sql import Statement
 from engage.errors import Refusal
@@ -19,6 +19,7 @@ from journeys.design.authoring import require_callable
 from journeys.design.columns import column_mistakes
 from journeys.feed.numbering import number_fresh
 from journeys.models import Journey, Push, Subscription
+from journeys.operations.redaction import url_without_secrets
 from journeys.steps.webhook_targets import RefusedRequest, parse_target
 from journeys.webhooks.circuits import try_now
 from journeys.webhooks.sources import source_of_subscription
@@ -138,8 +139,10 @@ def _wishes_mistaken(subscription: Subscription) -> Iterator[Refusal]:
 
 
 def told_of(subscription: Subscription) -> Facts:
-    """What the audit tells of it: what it is, not how far it has come."""
-    return {name: value for name, value in facts_of(subscription).items() if name not in _OF_STATE}
+    """What the audit tells of it: what it is, not how far it has come; of a credential in its URL, that it differs."""
+    told = {name: value for name, value in facts_of(subscription).items() if name not in _OF_STATE}
+    plain = url_without_secrets(subscription.url)
+    return told if plain == subscription.url else told | {"url": plain, "secrets": (SECRET, subscription.url)}
 
 
 def _keep_feed(workspace: Workspace) -> None:

@@ -114,6 +114,25 @@ def test_a_seed_file_is_told_once_by_its_command_and_without_secrets(
     assert (latest.object_id, latest.changes) == (IdentityKey.objects.get().id, {"secret": ["***", "***"]})
 
 
+def test_credentials_in_urls_of_connections_and_subscriptions_are_not_told(
+    server: ServerClient, acme: Workspace
+) -> None:
+    """That they differ is, also where nothing else does."""
+    any_version: Any = {"headers": {"If-Match": "*"}}
+    for kind in ("connections", "subscriptions"):
+        path = f"/api/v1/{kind}/{acme.id}/crm"
+        assert server.put(path, {"url": "https://a.example/x?token=hush-1"}).succeeded
+        assert server.put(path, {"url": "https://a.example/x?token=hush-2"}, **any_version).succeeded
+        assert server.delete(path, **any_version).succeeded
+    entries = audit(server)["entries"]
+    assert [one["action"] for one in entries] == ["created", "changed", "deleted"] * 2
+    assert [one["changes"] for one in entries if one["action"] == "changed"] == [
+        {"secrets": {"before": "***", "after": "***"}}
+    ] * 2
+    assert "https://a.example/x?token=***" in written()
+    assert "hush" not in written()
+
+
 def test_commands_that_show_secrets_are_noted(acme: Workspace) -> None:
     for command in ("webhook_secret", "rotate_webhook_secret"):
         call_command(command, acme.key, stdout=io.StringIO())
