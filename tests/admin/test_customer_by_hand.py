@@ -11,6 +11,7 @@ from customers.models import Customer, SegmentMembership
 from engage.admin.parts.columns import page_url
 from engage.models import AuditEntry, Workspace
 from tests.admin.staff import member, staff_with
+from tests.support.audit import written
 from tests.support.factories import CustomerFactory, SegmentFactory
 from tests.support.one_of_everything import populate
 
@@ -46,6 +47,21 @@ def test_a_customer_is_added_once_and_edited_as_by_a_call(staff: Client, acme: W
         ("created", "Added by hand: external_id, email, name, plan."),
         ("changed", "Changed by hand: email, phone, plan."),
     ]
+
+
+def test_the_audit_names_nobody_by_what_outlives_them(staff: Client, acme: Workspace) -> None:
+    """Whatever is done to a customer by hand."""
+    segment = SegmentFactory.create(workspace=acme)
+    sent(staff, NEW, workspace=acme.pk, external_id="ada-0815", attributes='{"name": "Ada Lovelace"}')
+    customer = Customer.objects.get()
+    sent(staff, at(customer, "edit"), external_id="ada-0815", attributes='{"name": "Ada King"}')
+    for act in ("put_in", "take_out"):
+        staff.post(at(customer, act), {"segment": segment.pk})
+    assert b"".join(staff.post(at(customer, "export")).streaming_content)  # type: ignore[attr-defined]
+    staff.post(at(customer, "delete"), {"post": "yes"})
+    entries = AuditEntry.objects.filter(object_kind="customer", object_id=customer.pk)
+    assert entries.count() == 6
+    assert not [word for word in ("Ada", "ada-0815") if word in written()]
 
 
 def test_what_a_call_would_refuse_is_refused_and_nothing_written(staff: Client, acme: Workspace) -> None:
