@@ -71,10 +71,10 @@ class CustomerForm(forms.Form):
         return upserted.customer
 
     def told(self) -> str:
-        """The names of what was changed; nothing of the person."""
+        """The names of what was changed, "" for nothing; nothing of the person."""
         stored = self.customer.attributes if self.customer else {}
         names = [name for name in SPELLINGS if (self.initial.get(name) or "") != self.cleaned_data[name]]
-        return ", ".join([*names, *sorted(_changed(stored, self.cleaned_data["attributes"]))]) or "nothing"
+        return ", ".join([*names, *sorted(_changed(stored, self.cleaned_data["attributes"]))])
 
 
 def _changed(stored: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,13 +124,17 @@ def _segment(request: HttpRequest, customer: Customer) -> Segment:
 
 def _put_in(_: Any, request: HttpRequest, customer: Customer) -> Done:
     segment = _segment(request, customer)
-    put_in(workspace_id=customer.workspace_id, segment_id=segment.pk, customer_ids=[customer.pk])
+    put = put_in(workspace_id=customer.workspace_id, segment_id=segment.pk, customer_ids=[customer.pk])
+    if not put:
+        return Done(customer, f"They are in the segment {segment.key} already.", None)
     return Done(customer, f"Put into the segment {segment.key}.")
 
 
 def _take_out(_: Any, request: HttpRequest, customer: Customer) -> Done:
     segment = _segment(request, customer)
-    take_out(workspace_id=customer.workspace_id, segment_id=segment.pk, customer_ids=[customer.pk])
+    taken = take_out(workspace_id=customer.workspace_id, segment_id=segment.pk, customer_ids=[customer.pk])
+    if not taken:
+        return Done(customer, f"They were not put into the segment {segment.key}.", None)
     return Done(customer, f"Taken out of the segment {segment.key}.")
 
 

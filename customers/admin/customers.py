@@ -99,9 +99,10 @@ class CustomerAdmin(ReadOnlyAdmin):
         customer = self.found(request, object_id, may=True) if object_id else None
         form = CustomerForm(request, customer)
         if request.method == "POST" and (kept := saved(form)):
-            done = f"{'Changed' if customer else 'Added'} by hand: {form.told()}."
-            self.note(kept, AuditEntry.Action.CHANGED if customer else AuditEntry.Action.CREATED, done)
-            self.message_user(request, done)
+            done = f"{'Changed' if customer else 'Added'} by hand: {told}." if (told := form.told()) else ""
+            if done:
+                self.note(kept, AuditEntry.Action.CHANGED if customer else AuditEntry.Action.CREATED, done)
+            self.message_user(request, done or "Nothing was changed.")
             return HttpResponseRedirect(page_url(kept))
         title = "Edit" if customer else "New customer"
         back = page_url(customer) if customer else reverse("admin:customers_customer_changelist")

@@ -75,16 +75,19 @@ _ADD_WHO_IS_THERE = Statement("""
 """)
 
 
-def put_in(*, workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> None:
-    """Puts those who are there into the segment, in the caller's transaction. Raises SegmentNotFound."""
+def put_in(*, workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:
+    """Puts those who are there into the segment, in the caller's transaction; how many were not in it.
+
+    Raises SegmentNotFound.
+    """
     _lock_segment(workspace_id, segment_id)
-    _ADD_WHO_IS_THERE.execute(workspace_id=workspace_id, segment_id=segment_id, customer_ids=list(customer_ids))
+    return _ADD_WHO_IS_THERE.execute(workspace_id=workspace_id, segment_id=segment_id, customer_ids=list(customer_ids))
 
 
-def take_out(*, workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> None:
-    """Takes those who are in it out of the segment, in the caller's transaction. Raises SegmentNotFound."""
+def take_out(*, workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:
+    """Takes those who are in it out of the segment, in the caller's transaction; how many. Raises SegmentNotFound."""
     _lock_segment(workspace_id, segment_id)
-    _take_out(workspace_id, segment_id, customer_ids)
+    return _take_out(workspace_id, segment_id, customer_ids)
 
 
 def _lock_segment(workspace_id: str, segment_id: str) -> None:

@@ -49,6 +49,16 @@ def test_a_customer_is_added_once_and_edited_as_by_a_call(staff: Client, acme: W
     ]
 
 
+def test_what_changes_nothing_leaves_no_entry(staff: Client, acme: Workspace) -> None:
+    customer, segment = CustomerFactory.create(workspace=acme), SegmentFactory.create(workspace=acme)
+    fields = {"external_id": customer.external_id, "attributes": json.dumps(customer.attributes)}
+    assert sent(staff, at(customer, "edit"), **fields) == "Nothing was changed."
+    for act, repeated in (("put_in", "They are in the segment"), ("take_out", "They were not put into")):
+        staff.post(at(customer, act), {"segment": segment.pk})
+        assert repeated in sent(staff, at(customer, act), segment=segment.pk)
+    assert AuditEntry.objects.filter(object_kind="customer").count() == 2
+
+
 def test_the_audit_names_nobody_by_what_outlives_them(staff: Client, acme: Workspace) -> None:
     """Whatever is done to a customer by hand."""
     segment = SegmentFactory.create(workspace=acme)

@@ -20,11 +20,14 @@ from engage.models import AuditEntry
 
 
 class Done(NamedTuple):
-    """What an act has done: the record whose page comes next, what its top tells, and the audit's note if another."""
+    """What an act has done: the record whose page comes next, what its top tells, and the audit's note if another.
+
+    `noted` is None where nothing was left to do: then there is no entry.
+    """
 
     record: Any
     says: str
-    noted: str = ""
+    noted: str | None = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +74,8 @@ class ActingAdmin(admin.ModelAdmin[Any]):
         else:
             with transaction.atomic():
                 done = act.do(self, request, about, **named)
-                record(change(act.noted_as, done.record, note=done.noted or done.says))
+                if done.noted is not None:
+                    record(change(act.noted_as, done.record, note=done.noted or done.says))
         return done.record, done.says
 
     def address(self, route: str, view: Callable[..., Any], name: str, *, posted: bool = False) -> URLPattern:

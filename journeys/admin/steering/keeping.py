@@ -47,12 +47,12 @@ def may_duplicate(model_admin: Any, request: HttpRequest) -> bool:
 
 def _archive(_: Any, request: HttpRequest, journey: Journey) -> Done:
     archived = archive_journey(journey, actor=by_staff(request.user.get_username()), now=timezone.now())
-    return Done(journey, "Archived." if archived else "It was archived before.")
+    return Done(journey, "Archived.") if archived else Done(journey, "It was archived before.", None)
 
 
 def _restore(_: Any, request: HttpRequest, journey: Journey) -> Done:
     restored = restore_journey(workspace_id=journey.workspace_id, journey_id=journey.id, now=timezone.now())
-    return Done(journey, "Restored. It is switched off." if restored else "It was not archived.")
+    return Done(journey, "Restored. It is switched off.") if restored else Done(journey, "It was not archived.", None)
 
 
 def _duplicate(_: Any, request: HttpRequest, journey: Journey) -> Done:
@@ -65,7 +65,7 @@ def _roll_back(_: Any, request: HttpRequest, journey: Journey) -> Done:
     number = whole_number(sent) or 0
     saved = roll_back(journey, number=number, now=timezone.now())
     if saved.outcome == "unchanged":
-        return Done(journey, f"Revision {number} is what the journey has now.")
+        return Done(journey, f"Revision {number} is what the journey has now.", None)
     return Done(journey, f"Rolled back to revision {number}: this is revision {saved.journey.revision}.")
 
 
