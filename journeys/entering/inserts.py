@@ -34,9 +34,9 @@ jobs AS (
 ), triggers AS (
     INSERT INTO journeys_trigger
         (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, traceparent, queued_at,
-         called_by{expires_at})
+         called_by{trigger_columns})
     SELECT trigger_id, workspace_id, journey_id, 'single', event_id, payload, 1, request_id, traceparent,
-           to_timestamp(queued_ms / 1000.0), called_by{expires_at}
+           to_timestamp(queued_ms / 1000.0), called_by{trigger_columns}
     FROM entry
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
@@ -59,12 +59,12 @@ TERMS_OF_JOB = "entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THE
 _DUE = "greatest(scheduled_for, now())"
 _WAITS = "CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE {lane} END"
 
-QUEUE_EACH = _queueing_each(job_columns="", job_values="", expires_at="", lane="lane", due="now()")
-# The same for entries on terms.
+QUEUE_EACH = _queueing_each(job_columns="", job_values="", trigger_columns="", lane="lane", due="now()")
+# The same for entries on terms, or with exclusions.
 QUEUE_EACH_ON_TERMS = _queueing_each(
     job_columns=f", {JOB_TERMS}",
     job_values=f", {TERMS_OF_JOB}",
-    expires_at=", expires_at",
+    trigger_columns=", expires_at, selection",
     lane=_WAITS.format(lane="lane"),
     due=_DUE,
 )

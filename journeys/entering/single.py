@@ -70,7 +70,7 @@ _QUEUE_ON_TERMS = Statement(
         1,
     ),
     queue_each=QUEUE_EACH_ON_TERMS,
-    terms=", {entrance}::text AS entrance, {until}::timestamptz AS expires_at",
+    terms=", {entrance}::text AS entrance, {until}::timestamptz AS expires_at, {exempt} AS selection",
     found="(SELECT held_by FROM entry), (SELECT scheduled_for FROM entry)",
 )
 
@@ -100,9 +100,10 @@ def queue_one(
     )
     trigger_id = new_object_id()
     asked: dict[str, Any] = {}
-    if terms != NO_TERMS:
+    if terms != NO_TERMS or exclude_external_ids:
         scheduled = terms.scheduled_for("named.customer_id")
-        asked = {"entrance": terms.entrance, "until": terms.expires_at, "scheduled": scheduled}
+        exempt = _exempt(workspace_id, exclude_external_ids)
+        asked = {"entrance": terms.entrance, "until": terms.expires_at, "scheduled": scheduled, "exempt": exempt}
     trigger_type, customer_id, queued_ms, held_by, scheduled_for, payload_schema = execute_past_taken_ids(
         _QUEUE_ON_TERMS if asked else _QUEUE,
         **asked,
@@ -128,4 +129,15 @@ def queue_one(
         held_by=held_by,
         scheduled_for=scheduled_for,
         payload_schema=payload_schema and json.loads(payload_schema),
+    )
+
+
+def _exempt(workspace_id: str, external_ids: list[str]) -> Fragment:
+    """What the trigger notes of the exclusions: the customer may be merged into one of them before they enter."""
+    if not external_ids:
+        return Fragment("NULL::jsonb")
+    return Fragment(
+        "jsonb_build_object('exempt', ARRAY(SELECT id FROM customers_customer known"
+        " WHERE known.workspace_id = %s AND known.external_id = ANY(%s::text[])))",
+        [workspace_id, external_ids],
     )

@@ -112,7 +112,7 @@ def key_that_sent(trigger: Trigger) -> ApiKey | None:
 
 def call_of(trigger: Trigger) -> CallForMany | None:
     """What the call for many said; None if the trigger was for one customer."""
-    if trigger.selection is None:
+    if trigger.selection is None or trigger.form == Trigger.Form.SINGLE:
         return None
     kept: Mapping[str, Any] = trigger.selection
     of_customers = {name: kept[name] for name in ("exempt", "excluded", "not_in_segments")}

@@ -55,7 +55,7 @@ class Trigger(models.Model):
     # Of a call for many: {"segments": ids, "named": number of external ids, "unknown": number of those that nobody had,
     # and ids of customers: "not_in_segments", "exempt" (named as exclusions) and "excluded" (those of them who would
     # have been queued)}; of a call with recipients also the places of those whom nobody was: "unknown_recipients". What
-    # else is known of these customers is not kept: they may be erased.
+    # else is known of these customers is not kept: they may be erased. Of a call for one: "exempt", if any.
     selection = models.JSONField(null=True, editable=False)
 
     class Meta:

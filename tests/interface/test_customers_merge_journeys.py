@@ -133,6 +133,20 @@ def test_a_call_that_excludes_the_known_one_does_not_enter_them_as_the_anonymous
     assert counted(journey) == counted_by_history(journey.id)
 
 
+@pytest.mark.parametrize("terms", [{}, {"entranceId": "order-1"}])
+def test_a_call_for_one_that_excludes_the_known_one_does_not_enter_them_either(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey, terms: dict[str, str]
+) -> None:
+    body = {"customerId": anonymous.id, "exclude_external_ids": ["ada", "nobody"], **terms}
+    queued = data(trigger(server, journey, body))
+    assert merged(server, acme) == {"jobs": 1, "jobsCancelled": 1}
+    let_workers_decide()
+    assert not Enrollment.objects.exists()
+    sent = server.get(f"/api/v1/journeys/{acme.id}/triggers/{queued['triggerId']}")
+    assert data(sent, status=200)["call"] is None
+    assert counted(journey) == counted_by_history(journey.id)
+
+
 def test_payloads_are_kept_as_long_as_the_person_is_there(
     acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
 ) -> None:
