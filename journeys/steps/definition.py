@@ -194,7 +194,8 @@ def _refuse_deliveries_elsewhere(parts: Sequence[Part], steps: Sequence[Step | N
     for number, wait in enumerate(steps):
         if isinstance(wait, WaitForEvent) and wait.delivery is not None:
             before = [step for step in steps if step is not None and wait.id in step.targets]
-            if number == 0 or not before or not all(_leads_to(wait, step) for step in before):
+            led_to_by_none = not before and None not in steps  # one with a mistake may lead here
+            if number == 0 or led_to_by_none or not all(_leads_to(wait, step) for step in before):
                 parts[number].field("delivery").refuse(
                     f"is {wait.delivery!r}, but nothing may lead here but the in_app step of this id, or the event of "
                     f"a wait for the same delivery."

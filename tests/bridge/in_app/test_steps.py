@@ -75,6 +75,23 @@ def test_a_mistake_is_refused_as_it_is_saved(
     assert told in "; ".join(one.message for one in refusal.value.all_found())
 
 
+@pytest.mark.django_db
+@each(
+    "steps, place",
+    [
+        ([{**OFFER, "message": "nope"}, ACTED], "steps[0].message"),
+        ([OFFER, {**ACTED, "id": "shown", "onEvent": "acted", "timeout": "P"}, ACTED], "steps[1].timeout"),
+    ],
+)
+def test_a_mistake_in_the_step_makes_none_of_its_wait(
+    acme: Workspace, message: Message, steps: list[dict[str, Any]], place: str
+) -> None:
+    with pytest.raises(InvalidJourney) as refusal:
+        save_journey(workspace=acme, key="x", now=timezone.now(), steps=[*steps, *ENDS])
+    (only_one,) = refusal.value.all_found()
+    assert only_one.message.startswith(place)
+
+
 def test_it_delivers_and_goes_on_and_its_wait_hears_its_own(
     acme: Workspace, ada: Customer, message: Message, server: ServerClient
 ) -> None:
