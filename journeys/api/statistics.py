@@ -233,7 +233,8 @@ def get_journey_stats(asked: Asked[None, StatsQuery], journey: Journey) -> Stats
 
     `from` is cut to its full hour, and `to` is raised to the next one. Without them, everything since the beginning is
     counted. With an `interval`, `from` is required and the answer also has a series of at most 400 buckets; days begin
-    at midnight in the `timezone`, and weeks on Monday.
+    at midnight in the `timezone`, and weeks on Monday. Where that midnight is at no full hour of UTC (Asia/Kolkata),
+    they begin at the next one.
     """
     query = asked.query
     begin, end = query.begin and full_hour(query.begin), query.end and next_full_hour(query.end)
