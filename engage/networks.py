@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 
 LONGEST_NETWORK = 43  # of IPv6, written in full
 _PARSED = 1000
+_BITS_BEFORE_IPV4 = 96
 
 
 def tidy_network(text: str) -> str:
@@ -20,4 +21,7 @@ def is_in_any(address: IPv4Address | IPv6Address, networks: Iterable[str]) -> bo
 
 @lru_cache(_PARSED)
 def _network(text: str) -> IPv4Network | IPv6Network:
-    return ip_network(text)
+    """One of IPv4 also where it is written inside IPv6, as callers' addresses are read (http/client_address.py)."""
+    network = ip_network(text)
+    inside = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
+    return IPv4Network((inside, network.prefixlen - _BITS_BEFORE_IPV4)) if inside else network

@@ -16,6 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from customers.models import Customer
 from engage.audit import refusals
 from engage.audit.recording import change, record
 from engage.models import AuditEntry, IdentityKey, Workspace
@@ -131,6 +132,14 @@ def test_credentials_in_urls_of_connections_and_subscriptions_are_not_told(
     ] * 2
     assert "https://a.example/x?token=***" in written()
     assert "hush" not in written()
+
+
+def test_everybody_in_a_file_is_noted(server: ServerClient, acme: Workspace, ada: Customer, tmp_path: Path) -> None:
+    call_command("export_customers", str(tmp_path / "all.csv"), "--workspace", acme.key, stdout=io.StringIO())
+    (entry,) = audit(server)["entries"]
+    assert (entry["action"], entry["actor"]["name"], entry["note"]) == (
+        "exported", "export_customers", "1 customer, to a file."
+    )  # fmt: skip
 
 
 def test_commands_that_show_secrets_are_noted(acme: Workspace) -> None:

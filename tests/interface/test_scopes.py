@@ -173,13 +173,14 @@ def test_what_does_not_exist_is_not_found_also_with_a_limited_key(us: Tenant) ->
         ("203.0.113.7", True),
         ("::ffff:203.0.113.7", True),
         ("203.0.114.7", False),
+        ("198.51.100.9", True),
         ("2001:db8:0:0:1::9", True),
         ("2001:db8::2:0:0:9", False),
         ("", False),
     ],
 )
 def test_a_key_is_used_from_its_networks_only(us: Tenant, peer: str, may_call: bool) -> None:
-    caller = limited(us.workspace, networks=["203.0.113.0/24", "2001:db8:0:0:1::/80"])
+    caller = limited(us.workspace, networks=["203.0.113.0/24", "::ffff:198.51.100.9", "2001:db8:0:0:1::/80"])
     answer = caller.get("/api/v1/me", REMOTE_ADDR=peer)
     if may_call:
         data(answer, status=200)

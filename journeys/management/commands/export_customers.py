@@ -8,6 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from customers.files.exporting import export_customers
+from engage.audit.acting import acting, command
+from engage.audit.recording import change, record
+from engage.models import AuditEntry
 from engage.plurals import counted
 from journeys.management.arguments import file_named, workspace_named
 
@@ -43,6 +46,9 @@ class Command(BaseCommand):
                 written, left_out = export_customers(
                     workspace_id=workspace.id, out=out, for_spreadsheets=options["for_spreadsheets"], tell=_tell
                 )
+            with acting(command("export_customers")):
+                note = f"{counted(written, 'customer')}, to a file."
+                record(change(AuditEntry.Action.EXPORTED, workspace, note=note))
             part.replace(file)
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be written: {error.strerror}.") from None
