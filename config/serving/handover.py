@@ -9,7 +9,7 @@ import os
 import socket
 import struct
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from ipaddress import ip_address
 
 _SECONDS = 2.0  # for an answer; a server looks several times a second who asks
@@ -64,21 +64,20 @@ def listening(host: str, port: int) -> socket.socket:
 def _bound(name: str) -> socket.socket | None:
     if sys.platform != "linux":
         return None
-    asked = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
+    with suppress(OSError), ExitStack() as unless_bound:  # such as one of another server, or where there may be none
+        asked = unless_bound.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         asked.bind(name)
-    except OSError:
-        asked.close()
-        return None
-    asked.setblocking(False)  # noqa: FBT003 - its only parameter
-    asked.listen()
-    return asked
+        asked.listen()
+        asked.setblocking(False)  # noqa: FBT003 - its only parameter
+        unless_bound.pop_all()
+        return asked
+    return None
 
 
 def _handed(name: str) -> socket.socket | None:
     if sys.platform != "linux":
         return None
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking, suppress(OSError):
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(_SECONDS)
         asking.connect(name)
         if not _is_of_the_same_user(asking):
