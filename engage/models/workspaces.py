@@ -69,7 +69,7 @@ class Membership(models.Model):
         constraints: ClassVar = [models.UniqueConstraint(fields=["user", "workspace"], name="one_role_in_a_workspace")]
 
     def __str__(self) -> str:
-        return f"{self.user.get_username()} in {self.workspace}"
+        return f"{self.user.get_username()} as {self.role}"  # not where: who sees a member may not see the workspace
 
 
 class MemberAccount(models.Model):

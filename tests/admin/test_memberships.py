@@ -207,8 +207,8 @@ def test_an_account_that_is_deleted_leaves_its_workspaces_told(
     told = AuditEntry.objects.filter(action="deleted", object_kind="membership").values_list(
         "workspace__key", "object_name", "changes__role__0"
     )
-    assert sorted(told) == [("acme", f"{name} in {acme.name}", "author") for name in ("ada", "bob")] + [
-        ("rival", f"{name} in {rival.name}", "viewer") for name in ("ada", "bob")
+    assert sorted(told) == [("acme", f"{name} as author", "author") for name in ("ada", "bob")] + [
+        ("rival", f"{name} as viewer", "viewer") for name in ("ada", "bob")
     ]
 
 
