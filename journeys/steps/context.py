@@ -64,9 +64,10 @@ class StepContext:
 
     `now` is aware and in UTC. `event` is what last started or moved the enrollment. `chain` counts the events by which
     journeys led here; it is 0 for an API call. `early` is for the wait that begins next: the event that ends it as it
-    begins. The wait takes it for `event`. A wait counts from `since`: from `waits_from`, when the job was due that has
-    only now brought the customer here, or from now. `waits_until` is when the wait for a condition that has begun gives
-    up. `kept` is what steps kept of their latest answers, by their ids. `entrance` is the caller's id of this entry.
+    begins. The wait takes it for `event`. A wait counts from `since`: the first one from `waits_from`, when the job was
+    due that has only now brought the customer here, each other one from now. `waits_until` is when the wait for a
+    condition that has begun gives up. `kept` is what steps kept of their latest answers, by their ids. `entrance` is
+    the caller's id of this entry.
     """
 
     journey_id: str

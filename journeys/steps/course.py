@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from time import monotonic, thread_time
 
 from journeys.steps.context import Occurrence, StepContext
-from journeys.steps.definition import ResumableStep, Step, parse_steps
+from journeys.steps.definition import ResumableStep, Step, WaitingStep, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.in_app import InApp
-from journeys.steps.results import Arrival, Ended, First, GoTo, Pause, StepRecord, StepResult, Stop, Walk
+from journeys.steps.results import Arrival, Ended, First, GoTo, Pause, Send, StepRecord, StepResult, Stop, Walk
 from journeys.steps.send import SendStep
 from journeys.steps.wait_until import WaitUntil
 
@@ -75,7 +75,8 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
         step_records.append(result.step_record)
         then = _exit_by_its_event(course, context, result) or result.then
         if not isinstance(then, GoTo):
-            return Walk(step_records=tuple(step_records), stop=then)
+            may_exit = isinstance(then, Send) and bool(course.exit_rules.conditions)
+            return Walk(step_records=tuple(step_records), stop=then, may_exit=may_exit)
         if then.step_id is None:
             return Walk(step_records=tuple(step_records), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
         step_id, step, arrival = then.step_id, course.steps[then.step_id], First()
@@ -98,7 +99,12 @@ def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) ->
     """The step's result; Ended if an exit condition holds before it begins, or another stop if it goes on waiting."""
     if isinstance(arrival, First):
         reason = course.exit_rules.conditions and course.exit_rules.holding(context.facts())
-        return Ended(step_id=step.id, exited=True, reason=reason) if reason else step.begin(context)
+        if reason:
+            return Ended(step_id=step.id, exited=True, reason=reason)
+        begun = step.begin(context)
+        if isinstance(step, WaitingStep):
+            context.waits_from = None  # the next one counts from when it begins
+        return begun
     if isinstance(step, ResumableStep):
         return step.resume(context, arrival)
     raise ValueError(f"A step of type {step.type} is over when it has begun: nothing can resume it.")

@@ -34,7 +34,8 @@ MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 # Steps that may stop a walk and are resumed later. All others end as soon as they begin.
-ResumableStep = Webhook | SendStep | Delay | WaitForEvent | WaitUntil
+WaitingStep = Delay | WaitForEvent | WaitUntil
+ResumableStep = Webhook | SendStep | WaitingStep
 Step = ResumableStep | InApp | Branch | Split | UpdateProfile | TrackEvent | Exit
 # In the order in which authors are told of them.
 KINDS: tuple[type[Step], ...] = (

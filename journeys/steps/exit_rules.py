@@ -2,7 +2,7 @@
 
 `[{"event": "bought", "where": {…}}, {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}}]`: an event ends it
 as soon as it is recorded (with `"fromBridge": false` unless the bridge recorded it), a condition if it holds before a
-step.
+step, or as the profile is written while a step still sends (walking/watching.py).
 """
 
 from dataclasses import dataclass

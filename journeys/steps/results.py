@@ -240,11 +240,15 @@ class StepResult(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """The step records in order, and where the enrollment stops. `withdraws`: by that, messages may be withdrawn."""
+    """The step records in order, and where the enrollment stops. `withdraws`: by that, messages may be withdrawn.
+
+    `may_exit`: a condition may come to end it there.
+    """
 
     step_records: tuple[StepRecord, ...]
     stop: Stop
     withdraws: bool = False
+    may_exit: bool = False
 
 
 def in_words(moment: datetime) -> str:

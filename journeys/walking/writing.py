@@ -62,7 +62,7 @@ def write_walks(walks: Sequence[Walked]) -> Due:
     _insert_in_app([(entry, entry.step_record.in_app) for entry in entries if entry.step_record.in_app])
     withdraw_of_exited([walked.position.claimed.id for walked in walks if walked.walk.withdraws])
     go_on([_stop(walked) for walked in walks])
-    watch({walked.position.customer_id for walked in walks if isinstance(walked.walk.stop, AwaitChange)})
+    watch({one.position.customer_id for one in walks if one.walk.may_exit or isinstance(one.walk.stop, AwaitChange)})
     heard = [(entry.position.claimed.id, entry.step_record.heard) for entry in entries]
     note_heard({enrollment_id: (event.event_id, event.chain) for enrollment_id, event in heard if event})
     write_counts(counts_of(walks))

@@ -1,12 +1,15 @@
 """Walking: how a walk goes on, where it stops, and what ends it."""
 
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from journeys.steps.results import Ended, Pause, StepRecord, TimedOut, Wait
+from journeys.steps.definition import KINDS, WaitingStep
+from journeys.steps.results import AwaitChange, AwaitEvent, Ended, Pause, StepRecord, TimedOut, Wait
 from tests.journeys.steps.contexts import NOW, context, course, walk
+from tests.support.cases import each
 from tests.support.factories import DAY, OUT, PRO
 
 
@@ -31,6 +34,36 @@ def test_a_delay_that_is_over_goes_on_with_the_next_step() -> None:
         ("a", False, "No case holds: goes on to 'out'."),
         ("out", False, "Enough."),
     ]
+
+
+WAITS: dict[str, dict[str, Any]] = {
+    "delay": {"for": "P1D"},
+    "wait_for_event": {"event": "paid", "timeout": "P1D"},
+    "wait_until": {"if": {"not": PRO}, "timeout": "P1D"},
+}
+
+
+@each("second", list(WAITS))
+@each("first", [{"for": "P1D"}, {"for": "PT0S"}, {"at": "2026-11-01"}])
+def test_of_a_late_start_the_first_wait_alone_counts_from_when_it_was_due(first: dict[str, Any], second: str) -> None:
+    late = replace(context(), waits_from=NOW - timedelta(days=10))
+    wait = {"id": "second", "type": second, **WAITS[second]}
+    stop = walk(course({"id": "first", "type": "delay", **first}, branch("between"), wait), replace(late)).stop
+    assert isinstance(stop, Wait | AwaitEvent | AwaitChange)
+    assert (stop.step_id, stop.due_at) == ("second", NOW + timedelta(days=1))
+
+
+@each("kind", list(WAITS))
+def test_the_first_wait_of_a_late_start_counts_from_when_it_was_due(kind: str) -> None:
+    late = replace(context(), waits_from=NOW - timedelta(hours=1))
+    stop = walk(course(branch("ahead"), {"id": "wait", "type": kind, **WAITS[kind]}), late).stop
+    assert isinstance(stop, Wait | AwaitEvent | AwaitChange)
+    assert stop.due_at == NOW + timedelta(hours=23)
+
+
+def test_each_kind_that_waits_is_known_as_a_wait() -> None:
+    stops = {kind.type for kind in KINDS if not {"for", "timeout"}.isdisjoint(str(kind.examples).split("'"))}
+    assert stops == {kind.type for kind in get_args(WaitingStep)} == set(WAITS)
 
 
 def test_the_end_of_the_last_step_completes() -> None:

@@ -21,17 +21,19 @@ from customers.identity.upsert import upsert_customers
 from customers.models import Customer
 from engage.json.instants import iso_utc
 from engage.models import Workspace
-from journeys.models import Enrollment, StepRun
+from journeys.models import Enrollment, StepRun, WebhookDelivery
 from journeys.steering.releasing import release
 from journeys.walking import walk_due
 from tests.bridge.identity.tokens import proving, token
 from tests.journeys.walking.stories import enter, history
+from tests.journeys.webhooks.standing import make_due, send
 from tests.support.bridge_calls import ANON, identify, submit
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.receiver import Receiver
 from tests.support.simultaneous import all_at_once
 
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
@@ -99,6 +101,41 @@ def test_every_write_of_a_server_or_a_step_ends_the_wait(
     assert history(enrollment) == MOVED
     put(server, ada, plan="free")
     assert not Customer.objects.get(id=ada.id).watched  # the mark went with the next write
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS.keys())
+@pytest.mark.parametrize("state", ["waiting", "held"])
+def test_every_write_ends_what_is_being_sent_once_an_exit_condition_holds(
+    server: ServerClient, ada: Customer, receiver: Receiver, write: Callable[..., None], state: str
+) -> None:
+    call = {"id": "call", "type": "webhook", "url": receiver.url("/status/500")}
+    journey = JourneyFactory.create(workspace=ada.workspace, steps=[call, NO], steps__exit_on=[{"if": PRO}])
+    enrollment = enter(server, journey, ada)
+    let_workers_walk()
+    send()
+    WebhookDelivery.objects.update(state=state)
+    write(server, ada, city="Ulm")
+    assert history(enrollment) == [("call", "waiting")]
+    write(server, ada, plan="pro") if write is not merge else put(server, ada, plan="pro")
+    enrollment.refresh_from_db()
+    assert (enrollment.state, enrollment.exit_reason) == ("exited", "Exit condition 1 of 1 holds.")
+    assert (history(enrollment), WebhookDelivery.objects.get().state) == ([("call", "interrupted")], "dropped")
+    make_due()
+    send()
+    assert len(receiver.arrived) == 1
+    put(server, ada, plan="free")
+    assert not Customer.objects.get(id=ada.id).watched
+
+
+def test_who_is_being_sent_something_is_marked_only_where_conditions_end_the_journey(
+    server: ServerClient, ada: Customer, receiver: Receiver
+) -> None:
+    call = {"id": "call", "type": "webhook", "url": receiver.url()}
+    for exit_on in ([], [{"event": "left"}], [{"event": "left"}, {"if": PRO}]):
+        journey = JourneyFactory.create(workspace=ada.workspace, steps=[call], steps__exit_on=exit_on)
+        enter(server, journey, ada)
+        let_workers_walk()
+        assert Customer.objects.get(id=ada.id).watched == (len(exit_on) == 2)
 
 
 def test_a_merge_makes_one_who_waited_the_other_one(acme: Workspace, server: ServerClient, ada: Customer) -> None:
