@@ -19,6 +19,9 @@ are sent, their values must be equal. Types are strict: a number is not a string
 of a surrogate pair, and an object must not contain the same key twice. Integers go from -2^63 to 2^64 - 1. Other
 numbers must fit a 64-bit float; one such as `1e20` may also be written with all its zeros.
 
+**Query strings.** A list, and every call that is new since 1.0.0, refuses a name that it does not know
+(`unknown_parameter`) and tells those that there are. The other calls ignore it, as they did in 1.0.0.
+
 **Attributes** have names of 1 to 255 characters. A name must not begin with `$`, and must not be `__proto__`,
 `constructor` or `prototype`. All attributes of one customer together may be at most 256 KiB of JSON, and those that
 in-app messages wrote another 16 KiB.

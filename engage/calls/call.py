@@ -26,7 +26,7 @@ from engage.calls.asked import Asked
 from engage.database.keys import is_key
 from engage.errors import Refusal
 from engage.http.long_answers import LongAnswer
-from engage.json.fields import camel_case, snake_case
+from engage.json.fields import camel_case, snake_case, spellings
 from engage.scopes import Scope
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -188,6 +188,12 @@ class Call:
     def names(self) -> PathId | None:
         """The id of what the path names: the last one that something has or has not."""
         return next((one for one in reversed(self.ids) if one.missing), None)
+
+    @cached_property
+    def parameter_names(self) -> tuple[str, ...]:
+        """What may stand in the query string. An app's id may do so in every call of an SDK."""
+        own = spellings(self.signature.query) if self.signature.query else []
+        return tuple(dict.fromkeys(own if self.signature.is_of_server else [*own, "app"]))
 
     @property
     def answers(self) -> Mapping[int, str]:

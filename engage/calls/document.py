@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
 from engage.calls.call import WORKSPACE_ID, Call
-from engage.calls.queries import parameter_refusals
+from engage.calls.queries import UnknownParameter, is_tolerant, parameter_refusals
 from engage.errors import Refusal
 from engage.http.envelope import Success
 from engage.http.idempotency import RequestInProgress
@@ -134,6 +134,8 @@ def _examples(call: Call, status: int) -> Iterator[OpenApiExample]:
 def _refusals(call: Call) -> Iterator[Refusal]:
     if call.signature.query:
         yield from parameter_refusals(call.signature.query)
+    if not is_tolerant(call.operation_id):
+        yield UnknownParameter("more", call.parameter_names)
     if call.names and call.names.missing:
         yield call.names.missing(call.names.example)
     elif call.is_of_workspace:

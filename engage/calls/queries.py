@@ -1,7 +1,7 @@
 """Query strings as typed objects: a frozen dataclass says which parameters a call takes. None may be repeated."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, cast
 
@@ -21,6 +21,14 @@ LIMIT = "The maximum number of items to return."
 CURSOR = "The `nextCursor` of the previous page. Omit it for the first page."
 AFTER = "The `next` of the previous page. Omit it for the first page."
 _NO_LETTERS = re.compile(r"[^A-Za-z]")
+# The calls of 1.0.0: their clients may send what these never looked at. Its lists are not spared.
+_TOLERANT = frozenset({
+    "abortJourney", "activateJourney", "cancelJob", "cancelTrigger", "captureForm", "changeSegmentMembers",
+    "closeJourney", "deleteMessage", "eraseCustomer", "exitEnrollment", "exportCustomer", "findCustomer",
+    "getCustomer", "getJob", "getJourneyGraph", "getJourneyStats", "getMe", "getMessage", "getTrigger",
+    "holdJourney", "identify", "mergeCustomers", "putCustomer", "putCustomers", "putMessage", "recordAction",
+    "recordCalls", "reportEvents", "resumeJourney", "triggerJourney",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +49,28 @@ class PageQuery:
 
 
 BAD_DRY_RUN = InvalidRequest("dryRun must be true or false, not 'yes'.")
+
+
+class UnknownParameter(InvalidRequest):
+    """The query string holds a name that the call does not know. Ignored, a misspelt filter would answer everybody."""
+
+    code = "unknown_parameter"
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        has = f"has {', '.join(known)}" if known else "has none"
+        super().__init__(f"{name[:100]} is no parameter of this call in the query string; it {has}.")
+
+
+def is_tolerant(operation_id: str) -> bool:
+    """Whether the call ignores what it does not know in its query string: a call of 1.0.0 that lists nothing."""
+    return operation_id in _TOLERANT
+
+
+def require_known(query: QueryDict, known: Sequence[str]) -> None:
+    """Raises UnknownParameter for the first name that is not among the known ones."""
+    for name in query:
+        if name not in known:
+            raise UnknownParameter(name, known)
 
 
 def read_query(shape: type[Shape], query: QueryDict) -> Shape:

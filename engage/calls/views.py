@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from engage.calls.asked import Asked, AskedBySdk
 from engage.calls.call import Call, as_answered
 from engage.calls.document import described
-from engage.calls.queries import DRY_RUN_MESSAGE, DryRun, is_dry_run, read_query
+from engage.calls.queries import DRY_RUN_MESSAGE, DryRun, is_dry_run, is_tolerant, read_query, require_known
 from engage.http.envelope import success
 from engage.http.replays import once_per_key
 from engage.http.views import FOREIGN_WORKSPACE, AllJourneysNeeded, SdkView, ServerView, WorkspaceNotFound
@@ -139,7 +139,7 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
     def answer(view: Any, request: Request, **_: str) -> HttpResponseBase:
         signature = call.signature
         body = read(signature.body, request.data) if signature.body else None
-        query = _query(signature.query, request) if signature.query else None
+        query = _query(call, request)
         if call.names and call.names.missing and not view.is_own(view.ids["workspace_id"]):
             raise call.names.missing(view.ids[call.names.keyword]).because(FOREIGN_WORKSPACE)
         asked = view.asked(body=body, query=query, request=request)
@@ -151,8 +151,13 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
     return described(call, (once_per_key(unless=is_dry_run) if rehearses else once_per_key())(answer))
 
 
-def _query(shape: type, request: Request) -> Any:
-    return read_query(shape, request.query_params) if request._request.META.get("QUERY_STRING") else shape()
+def _query(call: Call, request: Request) -> Any:
+    shape = call.signature.query
+    if not request._request.META.get("QUERY_STRING"):
+        return shape() if shape else None
+    if not is_tolerant(call.operation_id):
+        require_known(request.query_params, call.parameter_names)
+    return read_query(shape, request.query_params) if shape else None
 
 
 def answered(call: Call, found: Any, query: Any) -> HttpResponseBase:

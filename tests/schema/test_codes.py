@@ -65,6 +65,7 @@ CODES = {
     "too_large_to_merge": (409, "Too large to merge"),
     "too_many_at_once": (503, "Service unavailable"),
     "revision_not_found": (404, "Revision not found"),
+    "unknown_parameter": (400, "Invalid request"),
     "trigger_not_found": (404, "Trigger not found"),
     "unauthorized": (401, "Unauthorized"),
     "unsupported_media_type": (415, "Unsupported media type"),
