@@ -64,6 +64,7 @@ class IdentityKeyAdmin(RecordAdmin):
     """Of a key only its end can change: another secret is another key."""
 
     form = IdentityKeyForm
+    reads_people = True  # whoever has the key proves to be anybody, and reads what is delivered to them
     list_display = ("kid", "app", "alg", "validity", "workspace", "expires_at", "created_at")
     list_filter = (("app", AutocompleteSelectFilter),)
     search_fields = ("kid", "=id")

@@ -41,6 +41,7 @@ class _WithFigures(ChangeList):
 @admin.register(Message)
 class MessageAdmin(RecordAdmin):
     form = MessageForm
+    reads_people = True
     list_display = ("key", "status", "workspace", "revision", "clicks", "refusals", "updated_at")
     colours: ClassVar = {"status": _STATUS}
     list_filter = (("status", ChoicesDropdownFilter),)

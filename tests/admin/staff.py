@@ -9,6 +9,9 @@ from django.utils.crypto import get_random_string
 from engage.admin.rights.key_rights import KEY_RIGHTS
 from engage.models import Membership, Workspace
 
+# What is written is filled in from what is known of people and sent elsewhere, or proves to be them.
+READS_PEOPLE = {"connection", "subscription", "message", "identitykey"}
+
 
 def staff_with(*permissions: str) -> Client:
     """Staff who may do no more than this."""
@@ -39,4 +42,5 @@ def needed_to_add(model: str) -> list[str]:
     """The permissions that adding a record of the model takes."""
     of_key = codenames(KEY_RIGHTS) if model == "apikey" else ()
     refers_to = {"workspace": [], "identitykey": ["view_app"]}.get(model, ["view_workspace"])
-    return [f"add_{model}", *of_key, *refers_to]
+    of_people = ["view_customer"] if model in READS_PEOPLE else []
+    return [f"add_{model}", *of_key, *refers_to, *of_people]

@@ -126,7 +126,7 @@ def test_keys_are_made_and_seen_by_those_who_may(app: App) -> None:
     for client in (staff_with("view_app", "change_app"), staff_with("add_identitykey"), staff_with("view_identitykey")):
         assert client.post(f"{KEYS}add/", said).status_code == 403
     assert not IdentityKey.objects.exists()
-    assert staff_with("add_identitykey", "view_app").post(f"{KEYS}add/", said).status_code == 302
+    assert staff_with("add_identitykey", "view_app", "view_customer").post(f"{KEYS}add/", said).status_code == 302
     key = IdentityKey.objects.get()
     assert page_url(key) not in staff_with("view_app").get(page_url(app)).content.decode()
     assert page_url(key) in staff_with("view_app", "view_identitykey").get(page_url(app)).content.decode()

@@ -84,7 +84,7 @@ def test_a_key_that_is_taken_is_refused(staff: Client, acme: Workspace, rival: W
 
 def test_staff_do_with_messages_what_they_may(acme: Workspace) -> None:
     message = MessageFactory.create(workspace=acme, key="sale", actions=sale.ACTIONS)
-    looker, editor = staff_with("view_message"), staff_with("view_message", "change_message")
+    looker, editor = staff_with("view_message"), staff_with("view_message", "change_message", "view_customer")
     assert looker.post(page_url(message), said()).status_code == 403
     assert 'name="actions"' not in looker.get(page_url(message)).content.decode()
     assert looker.get(ADD).status_code == 403

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.db.models import Model
 from django.test import Client
 
+from customers.models import Customer
 from engage.admin.parts.columns import page_url
 from engage.admin.rights.key_rights import KEY_RIGHTS, rights_of
-from engage.models import ApiKey, Workspace
+from engage.models import ApiKey, IdentityKey, Workspace
 from engage.scopes import Scope
 from journeys.design.authoring import JourneyChanges
 from journeys.models import Enrollment, Journey, JourneyRevision, WebhookDelivery, WebhookSecret
@@ -17,10 +19,14 @@ from journeys.operations.redaction import steps_without_credentials
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.admin.journey_form import ADD, CONDITION, EXITS, PRICEY, STEPS, said
 from tests.admin.keys import KEYS, make_key, secret_on, works
-from tests.admin.staff import codenames, member, needed_to_add, staff_with
+from tests.admin.records import MODELS, READ_ONLY, list_of
+from tests.admin.staff import READS_PEOPLE, codenames, member, needed_to_add, staff_with
+from tests.interface.tenants import CALLS, OF_WHATEVER_IS_THERE, body_of, path_of, tenant
 from tests.support.audit import told, written
 from tests.support.cases import each
-from tests.support.factories import ApiKeyFactory, JourneyFactory
+from tests.support.clients import ServerClient
+from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory
+from tests.support.tables import taken_back
 
 NOT_THEIRS = "needs the permission to view customers, too"
 CALL: dict[str, Any] = {
@@ -70,6 +76,78 @@ def test_a_scope_is_given_only_by_those_who_may_do_what_it_gives(acme: Workspace
             ApiKey.objects.all().delete()
     maker = staff_with("view_apikey", *needed_to_add("apikey"))
     assert works(secret_on(make_key(maker, acme)), acme)
+
+
+# Whether a key with the scope alone learns what is known of people: by an answer, or by what it can make.
+LEARNS = {
+    Scope.TRIGGER: True,  # a send to a segment has a job of each member, with their external id
+    Scope.EVENTS: False,
+    Scope.CUSTOMERS_READ: True,
+    Scope.CUSTOMERS_WRITE: True,
+    Scope.CUSTOMERS_MERGE: False,  # a call takes customers:write as well
+    Scope.CUSTOMERS_ERASE: False,
+    Scope.CUSTOMERS_EXPORT: True,
+    Scope.SEGMENTS: False,
+    Scope.ENROLLMENTS: True,
+    Scope.STATS: False,
+    Scope.FEED: True,
+    Scope.MESSAGES: True,  # an image's address may have what is known of who sees it
+    Scope.AUDIT: False,
+    Scope.DEFINITIONS: True,  # journeys send what they read, subscriptions have the feed
+    Scope.CONNECTIONS: True,  # what journeys send goes where a connection says
+}
+
+
+def test_a_scope_by_which_people_are_known_is_given_by_those_alone_who_may_view_them(
+    acme: Workspace, server: ServerClient, subtests: pytest.Subtests
+) -> None:
+    assert set(LEARNS) == set(Scope)
+    sees_nobody = staff_with("add_apikey", "view_workspace", *codenames({*KEY_RIGHTS} - {"customers.view_customer"}))
+    us, known = tenant(acme, server), {"email": "hush@example.com", "user_id": "hush", "attributes": {"plan": "hush"}}
+    Customer.objects.update(**known)
+    for scope, learns in LEARNS.items():
+        with subtests.test(scope=scope):
+            assert ("customers.view_customer" in rights_of([scope])) == learns
+            assert ("your account also needs: view customer." in make_key(sees_nobody, acme, scopes=[scope])) == learns
+            caller = ServerClient(ApiKeyFactory.create(workspace=acme, scopes=[scope]))
+            caller.headers.update(OF_WHATEVER_IS_THERE)
+            for call in [call for call in CALLS if call.scope is scope and not learns]:
+                assert call.method != "PUT", "what defines anything may define what reads people"
+                with taken_back():
+                    answer = caller.call(call.method, path_of(call, us.ids()), body_of(call))
+                    assert [one for one in ("hush", "'ada'") if one in str(answer.json())] == []
+
+
+# Of these a record reads nobody, or has fields that do, of which others know (journeys, segments).
+READS_NOBODY = {
+    "workspace",
+    "membership",
+    "apikey",
+    "app",
+    "segment",
+    "journey",
+    "steeredhost",
+    "variable",
+    "webhooksecret",
+}
+
+
+def test_what_reads_people_is_written_by_those_alone_who_may_view_them(acme: Workspace, server: ServerClient) -> None:
+    writable = {str(model._meta.model_name): model for model in MODELS if model not in READ_ONLY}
+    assert set(writable) == READS_PEOPLE | READS_NOBODY
+    tenant(acme, server)
+    IdentityKey.objects.create(workspace=acme, app=AppFactory.create(workspace=acme), kid="a", alg="HS256", secret="x")
+    for name in READS_PEOPLE:
+        record: Model = writable[name]._default_manager.get()
+        needed = {*needed_to_add(name), f"view_{name}", f"change_{name}"}
+        add, sees_nobody = f"{list_of(writable[name])}add/", staff_with(*(needed - {"view_customer"}))
+        for answer in (sees_nobody.get(add), sees_nobody.post(add), sees_nobody.post(page_url(record))):
+            assert answer.status_code == 403
+        assert "needs the permission to view customers" in sees_nobody.get(add).content.decode()
+        assert sees_nobody.get(page_url(record)).status_code == 200
+        assert 'type="submit"' not in sees_nobody.get(page_url(record)).content.decode().partition("<main")[2]
+        sees_people = staff_with(*needed)
+        assert 403 not in [sees_people.post(url).status_code for url in (add, page_url(record))]
 
 
 def test_who_may_give_no_scope_makes_no_key(acme: Workspace) -> None:

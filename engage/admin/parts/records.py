@@ -28,7 +28,16 @@ from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 
 from engage.admin.parts.acts import ActingAdmin
-from engage.admin.parts.columns import Colours, Id, JsonForm, column_of, count_up_to, linked_fields, may_view
+from engage.admin.parts.columns import (
+    Colours,
+    Id,
+    JsonForm,
+    column_of,
+    count_up_to,
+    linked_fields,
+    may_view,
+    sees_people,
+)
 from engage.admin.parts.edits import CheckedEdits
 from engage.admin.parts.filters import AutocompleteSelectFilter
 from engage.admin.parts.json_field import JsonField
@@ -47,6 +56,8 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
     `written_once` names the fields that cannot change after creation, and `colours` those that are shown as labels.
     `titled_by` names what a record without a name of its own is called by, and `rank` tells what is found first.
     `never_added` and `never_deleted` say why nobody may do that by hand, if so: no permission allows it.
+    Of a kind that `reads_people`, what is written is filled in from what is known of them and goes elsewhere: whoever
+    writes it must be allowed to see them, as for a key (rights/key_rights.py).
     """
 
     paginator = InfinitePaginator
@@ -67,10 +78,14 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
     colours: ClassVar[Colours] = {}
     never_added: ClassVar[str] = ""
     never_deleted: ClassVar[str] = ""
+    reads_people: ClassVar[bool] = False
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         may_add = not self.never_added and super().has_add_permission(request)
         return may_add and not self._hidden_choices(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return super().has_change_permission(request, obj) and (not self.reads_people or sees_people(request))
 
     def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if self.never_added:
@@ -248,8 +263,9 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
         return Id(name) if name == "id" else self.shown_as(name, request)
 
     def _hidden_choices(self, request: HttpRequest) -> list[str]:
-        """What a new record refers to, of the kinds that this member of staff may not view."""
-        return [name for name in self.autocomplete_fields if not self._may_view_field(name, request)]
+        """What a new record refers to, or reads, of the kinds that this member of staff may not view."""
+        hidden = [name for name in self.autocomplete_fields if not self._may_view_field(name, request)]
+        return [*hidden, *(["customers"] if self.reads_people and not sees_people(request) else [])]
 
     def _may_view_field(self, name: str, request: HttpRequest) -> bool:
         field: Any = get_fields_from_path(self.model, name)[-1]

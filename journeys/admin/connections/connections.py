@@ -54,6 +54,7 @@ class _Definition(Json):
 @admin.register(Connection)
 class ConnectionAdmin(RecordAdmin):
     form = ConnectionForm
+    reads_people = True
     list_display = ("name", "key", "channel", "status", "workspace", "updated_at")
     list_filter = (("channel", ChoicesDropdownFilter),)
     search_fields = ("name", "key", "=id")

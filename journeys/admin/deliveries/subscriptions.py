@@ -84,6 +84,7 @@ class SubscriptionForm(forms.ModelForm[Subscription]):
 @admin.register(Subscription)
 class SubscriptionAdmin(RecordAdmin):
     form = SubscriptionForm
+    reads_people = True
     list_display = ("key", "status", "url", "workspace", "failing_since", "paused_at")
     search_fields = ("key", "=id")
     search_help_text = "Key or id"
