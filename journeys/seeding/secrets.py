@@ -1,4 +1,4 @@
-"""Secrets of a seed file: `{"env": "NAME"}` stands for what the environment of the command has."""
+"""Secrets of a seed file: `{"env": "ENGAGE_NAME"}` stands for what the environment of the command has."""
 
 import os
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 from engage.json.documents import Part
 from journeys.steps.secrets import Path, with_secrets
 
-# What the service itself is run with: a file that somebody else has written must not send it anywhere.
-_OWN = frozenset({"SECRET_KEY", "ENCRYPTION_KEYS", "DATABASE_URL", "REDIS_URL", "METRICS_TOKEN", "OIDC_CLIENT_SECRET"})
+# As exports name them. What the service itself, its database and its platform are run with has other names: a file that
+# somebody else has written must not send these anywhere. No setting of the service may begin with this.
+ENV_PREFIX = "ENGAGE_"
 
 
 def read_steps(part: Part) -> Any:
@@ -26,8 +27,8 @@ def read_request(part: Part, *, may_lack: bool = False) -> Any:
             return value
         named = Part(value["env"], ".".join((part.place, *path, "env")), part.refusal)
         name = named.text()
-        if name in _OWN:
-            named.refuse(f"is {name}, which is the service's own.")
+        if not name.startswith(ENV_PREFIX):
+            named.refuse(f"is {name}; a file may only name variables that begin with {ENV_PREFIX}.")
         found = os.environ.get(name) or None
         return found if found or may_lack else named.refuse(f"is {name}, which the environment does not have.")
 

@@ -16,7 +16,7 @@ class Command(BaseCommand):
 Print what is defined in a workspace as a seed file: keys and apps, segments, variables, connections, journeys and
 messages. It is the same each time, so it can be kept in a repository; seeding it changes nothing.
 
-There are no customers and no members in it, and no secrets: in the place of each stands {"env": "NAME"}, which
+There are no customers and no members in it, and no secrets: in the place of each stands {"env": "ENGAGE_NAME"}, which
 seed_workspace reads from its environment. Keys and apps are without theirs. Archived journeys and revoked keys are left
 out, and so is a key that may do nothing.
 """

@@ -45,7 +45,7 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
                    "conditions": {"field": "customer.plan", "op": "eq", "value": "pro"}}],
     "variables": {"shop": "Garden", "colours": ["green"]},
     "connections": [{"key": "mail", "name": "Our mailer", "channel": "email", "url": "https://mail.example/send",
-                     "headers": {"X-Token": {"env": "MAIL_TOKEN"}}, "perSecond": 10, "html": ["text"],
+                     "headers": {"X-Token": {"env": "ENGAGE_MAIL_TOKEN"}}, "perSecond": 10, "html": ["text"],
                      "body": {"to": "{{ inputs.to }}", "text": "{{ inputs.text }}"},
                      "inputs": {"type": "object", "required": ["to", "text"],
                                 "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}}],
@@ -70,10 +70,10 @@ customer. The same file again changes what differs and makes nothing twice: keys
 by the external_id, else by the first of email, phone and userId.
 
 What the file does not name stays as it is, be it a customer, a journey or a single field of one; null empties a
-field, and takes a variable away. Where a secret stands (in headers), {"env": "NAME"} reads it from the environment, and
-"***" keeps what is stored. Attributes are set one by one and others kept (null takes one away). Members, where given,
-are exactly those listed: by the name that a customer of the file goes by, or by the external_id of one who is there
-already.
+field, and takes a variable away. Where a secret stands (in headers), {"env": "ENGAGE_NAME"} reads it from the
+environment (the name begins with ENGAGE_), and "***" keeps what is stored. Attributes are set one by one and others
+kept (null takes one away). Members, where given, are exactly those listed: by the name that a customer of the file goes
+by, or by the external_id of one who is there already.
 
 A journey that staff or a key has closed, aborted or archived stays closed, whatever the file says: the output tells it,
 and the command succeeds. Activate it to open it.

@@ -17,7 +17,7 @@ from tests.support.cases import each
 pytestmark = pytest.mark.django_db
 MAILER: dict[str, Any] = {
     "key": "mailer", "name": "Our mailer", "channel": "email", "perSecond": 10, "url": "https://mail.example/send",
-    "headers": {"X-Token": {"env": "MAIL_TOKEN"}}, "body": BODY, "inputs": INPUTS,
+    "headers": {"X-Token": {"env": "ENGAGE_MAIL_TOKEN"}}, "body": BODY, "inputs": INPUTS,
 }  # fmt: skip
 
 
@@ -32,14 +32,14 @@ def stored() -> Any:
 def test_a_file_makes_them_before_its_journeys_with_secrets_of_the_environment(
     seed: Seed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MAIL_TOKEN", "hush")
+    monkeypatch.setenv("ENGAGE_MAIL_TOKEN", "hush")
     journeys = [{"key": "welcome", "steps": [STEP]}]
     printed = seed(file(MAILER, journeys=journeys))
     made = Connection.objects.get()
     assert printed["connections"] == {"mailer": made.id}
     assert (made.name, made.channel, made.per_second, made.host) == ("Our mailer", "email", 10, "mail.example:443")
     assert stored() == {"X-Token": "hush"}
-    monkeypatch.delenv("MAIL_TOKEN")
+    monkeypatch.delenv("ENGAGE_MAIL_TOKEN")
     seed(file(MAILER))
     seed(file({**MAILER, "headers": {"X-Token": "***"}}))
     seed(file({"key": "mailer", "name": "Renamed"}))
@@ -61,9 +61,9 @@ def test_one_whose_secret_is_missing_is_incomplete_and_the_output_warns(seed: Se
 
 
 def test_a_url_of_the_environment_is_a_secret(seed: Seed, monkeypatch: pytest.MonkeyPatch) -> None:
-    slack = {"key": "slack", "url": {"env": "SLACK"}, "body": {"text": "{{ inputs.text }}"}}
+    slack = {"key": "slack", "url": {"env": "ENGAGE_SLACK"}, "body": {"text": "{{ inputs.text }}"}}
     assert "no value for url." in seed(file(slack))["warnings"][0]["message"]
-    monkeypatch.setenv("SLACK", "https://hooks.example/hush")
+    monkeypatch.setenv("ENGAGE_SLACK", "https://hooks.example/hush")
     seed(file(slack))
     made = Connection.objects.get(key="slack")
     assert (made.definition["url"], made.definition["secretUrl"]) == ("https://hooks.example/hush", True)
@@ -107,7 +107,7 @@ def test_the_output_names_them(tmp_path: Path) -> None:
         ({"key": "mailer"}, "connections[0].url is required."),
         (
             {**MAILER, "headers": {"X": {"env": "SECRET_KEY"}}},
-            "connections[0].headers.X.env is SECRET_KEY, which is the ",
+            "connections[0].headers.X.env is SECRET_KEY; a file may only name variables that begin with ENGAGE_.",
         ),
         ({**MAILER, "headers": {"X": "***"}}, "connections[0].headers.X needs its value"),
     ],
