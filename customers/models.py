@@ -156,6 +156,9 @@ class Import(models.Model):
     digest = models.CharField(max_length=64, help_text="Of the file, and of what its columns were said to be.")
     rows = models.PositiveBigIntegerField(default=0, help_text="As far as they are done, with blank ones.")
     counts = models.JSONField(default=dict, help_text="Of the rows: created, found, failed, skipped and blank.")
+    refused = models.JSONField(
+        default=dict, db_default={}, help_text="The first and last numbers of rows without a gap: failed, skipped."
+    )
     error_bytes = models.PositiveBigIntegerField(default=0, help_text="The length of the error file.")
     finished_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)

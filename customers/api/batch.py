@@ -9,6 +9,7 @@ from django.utils import timezone
 from customers.api.customers import CONFLICT, CustomerBody, OnConflict, SkippedIdentifiers
 from customers.api.items import ItemFailed, ItemSent, items_as_sent
 from customers.api.path_ids import ADA
+from customers.identity.doubtful import Addresses, rounded
 from customers.identity.locks import TooManyAtOnce
 from customers.identity.roster import CustomerData
 from customers.identity.upsert import UpsertedItem, upsert_customers
@@ -16,7 +17,7 @@ from engage.calls.asked import Asked
 from engage.calls.call import Answered, post
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest, MissingParameter, Refusal
-from engage.json.fields import Items, spellings
+from engage.json.fields import LEFT_OUT, Items, spellings
 from engage.json.keywords import OneOf
 from engage.json.reading import ArraySizeExceeded, read
 from engage.json.storable import describe
@@ -51,6 +52,12 @@ class ItemDone(ItemSent):
     status: Literal["created", "updated"]
     customer_id: Annotated[ObjectId, "The id of the customer who was created or updated."]
     skipped_identifiers: SkippedIdentifiers = None
+    warnings: Annotated[
+        Sequence[str] | None,
+        "What is most likely a mistake: an id that a spreadsheet has rounded, or that of an earlier item with another "
+        "e-mail address or phone number. The item was applied all the same.",
+        LEFT_OUT,
+    ] = None
 
 
 CustomerResult = Annotated[ItemDone | ItemFailed, OneOf("CustomerResult")]
@@ -72,7 +79,7 @@ class BatchResult:
         return f"{self.created} created, {self.updated} updated, {self.failed} failed."
 
 
-def _result(outcome: UpsertedItem | Refusal, sent: ItemSent) -> CustomerResult:
+def _result(outcome: UpsertedItem | Refusal, sent: ItemSent, warnings: Sequence[str]) -> CustomerResult:
     if isinstance(outcome, Refusal):
         return ItemFailed.of(outcome, sent)
     return ItemDone(
@@ -80,7 +87,16 @@ def _result(outcome: UpsertedItem | Refusal, sent: ItemSent) -> CustomerResult:
         status="created" if outcome.created else "updated",
         customer_id=outcome.customer_id,
         skipped_identifiers=outcome.skipped or None,
+        warnings=warnings or None,
     )
+
+
+def _warnings(items: Sequence[CustomerData | Refusal]) -> list[list[str]]:
+    addresses = Addresses()
+    doubts = [
+        () if isinstance(item, Refusal) else (rounded(item.sent()), addresses.contradicted(item)) for item in items
+    ]
+    return [[doubt for doubt in some if doubt] for some in doubts]
 
 
 _BATCH = BatchResult(
@@ -122,9 +138,10 @@ def put_customers(asked: Asked[BatchBody, None]) -> Answered[BatchResult]:
     Creates or updates up to 1,000 customers. If an item is refused, the others are still applied. Each result repeats
     the item's place and `external_id`, and names its unknown fields.
     """
-    outcomes = upsert_customers(workspace_id=asked.workspace_id, items=asked.body.items(), now=timezone.now())
+    items = asked.body.items()
+    outcomes = upsert_customers(workspace_id=asked.workspace_id, items=items, now=timezone.now())
     sent = items_as_sent(asked.body.customers, known=spellings(CustomerBody))
-    results = [_result(outcome, item) for outcome, item in zip(outcomes, sent, strict=True)]
+    results = [_result(*one) for one in zip(outcomes, sent, _warnings(items), strict=True)]
     statuses = [result.status for result in results]
     data = BatchResult(
         created=statuses.count("created"),

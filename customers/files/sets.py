@@ -109,10 +109,10 @@ RETURNING id
 
 @dataclass(kw_only=True)
 class Written:
-    """What became of some rows: how many customers are new and how many were there, by id; the refusals, by row."""
+    """What became of some rows, by their numbers: whose customers are new and whose were there; the refusals."""
 
-    created: int = 0
-    found: int = 0
+    created: list[int] = field(default_factory=list)
+    found: list[int] = field(default_factory=list)
     customer_ids: list[str] = field(default_factory=list)
     refused: dict[int, Refusal] = field(default_factory=dict)
 
@@ -139,8 +139,7 @@ def write_customers(*, workspace_id: str, rows: Iterable[Row]) -> Written:
             if isinstance(outcome, Refusal):
                 written.refused[number] = outcome
             else:
-                written.created += outcome.created
-                written.found += not outcome.created
+                (written.created if outcome.created else written.found).append(number)
                 written.customer_ids.append(outcome.customer_id)
     return written
 
@@ -167,10 +166,10 @@ def _write_plain(workspace_id: str, valid: dict[int, CustomerData], written: Wri
 
     known, created = undisturbed(write)
     done = [number for number in plain if ids[number] in created]
-    written.created += len(done)
-    written.found += len(known)
+    written.created += done
+    written.found += [one["number"] for one in known]
     written.customer_ids += [ids[number] for number in done] + [one["customer_id"] for one in known]
-    for number in [*done, *(one["number"] for one in known)]:
+    for number in [*written.created, *written.found]:
         del valid[number]
 
 

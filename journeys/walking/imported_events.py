@@ -32,7 +32,7 @@ def events_of(workspace_id: str, *, lead_to_nothing: bool) -> Write:
                 for number, outcome in zip(events, outcomes, strict=True)
                 if isinstance(outcome, Refusal)
             }
-            done(Written(created=len(events) - len(refused), refused=refused))
+            done(Written(created=[number for number in events if number not in refused], refused=refused))
 
         undisturbed(record)
 

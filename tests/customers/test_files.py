@@ -121,16 +121,16 @@ def test_a_row_that_cannot_be_applied_is_told_by_its_number_and_stops_no_other(a
         "ada,\\N,1,,,\n"
         "\\N,i@example.com,,,,\n",
     )
-    with pytest.raises(CommandError, match="8 rows failed"):
+    with pytest.raises(CommandError, match="9 rows failed"):
         imported(acme, file)
     told = errors_of(file)
-    assert [row[0] for row in told[1:]] == ["2", "3", "4", "5", "6", "7", "8", "9"]
+    assert [row[0] for row in told[1:]] == ["2", "3", "4", "5", "6", "7", "8", "9", "11"]
     assert told[0] == ["row", "error", "message"]
     assert told[2] == ["3", "invalid_request", "score must be a number, like 12 or 0.5."]
     assert told[6][1:2] == ["identifier_conflict"]
     assert told[7][1:2] == ["missing_required_parameter"]
     known = [(one[0], one[1]) for one in everybody(acme)]
-    assert known == [("ada", None), ("h", None), (None, "i@example.com")]
+    assert known == [("ada", None), (None, "i@example.com")]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_file_does_what_the_same_customers_do_in_calls(
             out.writerows(rows)
             file = written(tmp_path_factory.mktemp("files") / f"{number}.csv", text.getvalue())
             import_file(
-                workspace_id=filled.id, source=Source(path=file), write=customers_of(filled.id),
+                workspace_id=filled.id, source=Source(path=file, last_counts=True), write=customers_of(filled.id),
                 errors=file.with_suffix(".errors"), again=True,
             )  # fmt: skip
         assert everybody(filled) == everybody(called)
@@ -209,7 +209,8 @@ def test_a_second_run_changes_nothing_and_another_one_goes_on(acme: Workspace, t
     with pytest.raises(CommandError, match="1 row failed"):
         imported(acme, file)
     Customer.objects.filter(external_id="ada").update(attributes={"plan": "max"})
-    assert "has been imported (2 created, 1 failed)" in imported(acme, file)
+    with pytest.raises(CommandError, match="1 row failed"):  # which alone is tried again
+        imported(acme, file)
     assert Customer.objects.get(external_id="ada").attributes == {"plan": "max"}
     with pytest.raises(CommandError, match="1 row failed"):
         imported(acme, file, "--again")
@@ -222,6 +223,122 @@ def test_a_second_run_changes_nothing_and_another_one_goes_on(acme: Workspace, t
         imported(acme, file)
     assert {one[0]: one[4] for one in everybody(acme)} == {"ada": {}, "bob": {"plan": "free"}}
     assert Import.objects.get().counts == {"created": 1, "found": 1, "failed": 1, "skipped": 0, "blank": 0}
+
+
+def test_rows_that_failed_are_tried_again_and_no_others(acme: Workspace, tmp_path: Path) -> None:
+    eve = CustomerFactory.create(workspace=acme, external_id="eve", email="b@example.com")
+    file = written(tmp_path / "people.csv", "external_id,email\nada,a@example.com\nbob,b@example.com\n")
+    with pytest.raises(CommandError, match="1 row failed"):
+        imported(acme, file)
+    Customer.objects.filter(external_id="ada").update(email="new@example.com")
+    eve.delete()
+    assert ": 2 created." in imported(acme, file)
+    assert Customer.objects.get(external_id="ada").email == "new@example.com"
+    assert "has been imported (2 created)" in imported(acme, file)
+    assert not [*tmp_path.glob("*.errors.csv")]
+
+
+REPORT = (
+    "external_id,email,phone\n"
+    "1.2345E+17,a@example.com,\n"
+    "ada,b@example.com,\n"
+    "ada,c@example.com,\n"
+    "ada,,1\n"
+    "4e10,d@example.com,\n"
+    "eve,e@example.com,4,91701E+11\n"
+    "bob,f@example.com,4.91701e+11\n"
+    "Total,6\n"
+)
+
+
+@pytest.mark.django_db
+@each("last", [False, True])
+def test_rows_that_are_no_people_fail(acme: Workspace, last: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = written(tmp_path_factory.mktemp("files") / "report.csv", REPORT)
+    with pytest.raises(CommandError, match="4 rows failed" if last else "5 rows failed"):
+        imported(acme, file, *(["--duplicates", "last"] if last else []))
+    told = {row[0]: row[2] for row in errors_of(file)[1:]}
+    assert [*told] == ["2", *([] if last else ["4"]), "7", "8", "9"]
+    assert all(
+        told[number].startswith(f"{name} is in scientific")
+        for number, name in {"2": "external_id", "8": "phone"}.items()
+    )
+    assert told["9"] == "The row has 2 cells, the header 3."
+    assert told.get("4", "") == ("" if last else "The same external_id came before with another email.")
+    ada = ("ada", "c@example.com" if last else "b@example.com", "1")
+    assert [one[:3] for one in everybody(acme)] == [("4e10", "d@example.com", None), ada]
+
+
+@pytest.mark.django_db
+def test_items_of_a_batch_are_done_in_turn_and_warned_of(acme: Workspace, server: ServerClient) -> None:
+    items = [{"external_id": "1.2345E+17"}, {"external_id": "ada", "email": "b@example.com"}]
+    items += [{"external_id": "ada", "email": "c@example.com"}, {"external_id": "ada", "phone": "1"}]
+    results = server.post(customers_path(acme, "batch"), {"customers": items}).json()["data"]["results"]
+    assert [[text.split()[0] for text in one.get("warnings", [])] for one in results] == [
+        ["external_id"],
+        [],
+        ["The"],
+        [],
+    ]
+    assert [one[:3] for one in everybody(acme)] == [("1.2345E+17", None, None), ("ada", "c@example.com", "1")]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["customers", "segment", "events"])
+def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(
+    acme: Workspace, ada: Customer, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("customers.files.importing._ROWS_AT_ONCE", 5)
+    SegmentFactory.create(workspace=acme, key="vip")
+    JourneyFactory.create(workspace=acme, trigger_type="event", event_name="seen", steps=[])
+    people = [f"{ada.external_id},seen", *(f"p-{n},seen" for n in range(12)), "p-1,seen", ",seen", ",", "x"]
+    file = written(tmp_path / "people.csv", "\n".join(["external_id,eventName", *people]))
+    more = {"customers": [], "segment": ["--segment", "vip"], "events": ["--events", "--start-journeys"]}[kind]
+    before = {
+        table: list(table.objects.values()) for table in (Customer, Event, SegmentMembership, Import, EnrollmentJob)
+    }
+    out = io.StringIO()
+    with pytest.raises(CommandError, match=r"rows failed\.$"):
+        call_command("import_customers", str(file), "--workspace", acme.key, *more, "--dry-run", stdout=out)
+    assert {table: list(table.objects.values()) for table in before} == before
+    assert not [*tmp_path.glob("*.errors.csv")]
+    with pytest.raises(CommandError, match="has their numbers"):
+        call_command("import_customers", str(file), "--workspace", acme.key, *more, stdout=out)
+    dry, *rows, real = out.getvalue().splitlines()
+    assert dry.removeprefix("Dry run: ").removesuffix(" Nothing was written.") == real.partition(": ")[2]
+    if kind != "events":
+        assert real.endswith(": 12 created, 2 found, 2 failed, 1 blank.")
+        assert [row.split(":")[0].strip() for row in rows] == ["created"] * 10 + ["found"] * 2 + ["failed"] * 2 + [
+            "blank"
+        ]
+        assert rows[:1] + rows[-2:] == [
+            "  created: row 3",
+            "  failed: row 18: The row has 1 cells, the header 2.",
+            "  blank: row 17",
+        ]
+
+
+AROUND = [
+    ("external_id;city\nada;Köln\n", "utf-8"), ("\ufeffexternal_id\tcity\r\nada\tKöln\r\n", "utf-8"),
+    ("sep=|\r\nexternal_id|city\r\nada|Köln\r\n", "utf-8"),
+    ('\r\n;\r\n"external_id";"city"\r\nada;Köln\r\n;\r\n', "utf-8"),
+    ("\ufeffsep=;\nexternal_id;city,country\nada;Köln\n", "utf-8"), ("external_id\tcity\nada\tKöln\n", "utf-16"),
+    ("external_id,city\nada,Köln\n", "cp1252"),
+]  # fmt: skip
+
+
+@pytest.mark.django_db
+@each("text, encoding", AROUND)
+def test_what_spreadsheets_write_around_a_table(
+    acme: Workspace, text: str, encoding: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("files") / "people.csv"
+    file.write_bytes(text.encode(encoding))
+    if encoding == "cp1252":
+        with pytest.raises(CommandError, match="it is not UTF-8; --encoding says what else"):
+            imported(acme, file)
+    assert ": 1 created" in imported(acme, file, *(["--encoding", "cp1252"] if encoding == "cp1252" else []))
+    assert [(one[0], [*one[4].values()]) for one in everybody(acme)] == [("ada", ["Köln"])]
 
 
 def test_no_file_but_an_error_file_is_written_over(acme: Workspace, tmp_path: Path) -> None:
@@ -315,7 +432,8 @@ def test_rows_are_events_which_start_nothing_unless_asked(acme: Workspace, tmp_p
         "bought", {"total": 12.5}, "2026-11-20T19:08:00+00:00"
     )  # fmt: skip
     assert EnrollmentJob.objects.count() == int(starts)
-    assert "has been imported" in imported(acme, file, "--events", *(["--start-journeys"] if starts else []))
+    with pytest.raises(CommandError, match="3 rows failed"):
+        imported(acme, file, "--events", *(["--start-journeys"] if starts else []))
     assert Event.objects.count() == 1
 
 

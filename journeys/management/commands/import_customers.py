@@ -1,8 +1,9 @@
 """`manage.py import_customers`: customers, members of a segment or events from a file."""
 
+import codecs
 import sys
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from customers.audience.membership import segment_id_of_key
 from customers.files.importing import OUTCOMES, Imported, Write, customers_of, import_file
-from customers.files.reading import Source
+from customers.files.reading import PLAIN, Source
 from engage.errors import Refusal
 from engage.models import Workspace
 from engage.plurals import counted
@@ -25,7 +26,7 @@ _WIDTH = 30
 
 class Command(BaseCommand):
     requires_system_checks = ()  # which load all views
-    help = r"""Import customers, members of a segment or events from a file of comma-separated values in UTF-8.
+    help = r"""Import customers, members of a segment or events from a file of comma-separated values.
 
 The first row names the columns: external_id, email, phone, userId or customerId, and attributes with their types
 (score:number, vip:boolean, since:date, tags:json, else text). With --events, a row is an event of a customer who is
@@ -33,8 +34,9 @@ there: eventName, occurredAt, and properties with their types.
 
 An empty cell leaves as it is what is stored, and \N takes it away. Blank rows are skipped and counted. A row that
 cannot be applied is written to the error file, with its number; the others are applied, and the command fails at the
-end. Stopped at any moment, the same command goes on where it was. Once a file has been imported, importing it again
-changes nothing, but with --again. Nothing is started but by --start-journeys.
+end, and as long as any row has failed. Stopped at any moment, the same command goes on where it was, and tries again
+those that have failed. Once all of a file has been imported, importing it again changes nothing, but with --again.
+Nothing is started but by --start-journeys.
 """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -49,7 +51,20 @@ changes nothing, but with --again. Nothing is started but by --start-journeys.
             metavar="COLUMN=NAME",
             help="What a column of the file is: 'E-Mail=email' 'Points=score:number'. An empty name leaves it out.",
         )
-        parser.add_argument("--delimiter", default=",", help="The character between two cells; a comma.")
+        parser.add_argument("--delimiter", default="", help="The character between two cells; as the header has it.")
+        parser.add_argument(
+            "--encoding",
+            type=_encoding,
+            help="Such as cp1252; UTF-8, or what a mark at the beginning says.",
+        )
+        parser.add_argument(
+            "--duplicates",
+            choices=["fail", "last"],
+            default="fail",
+            help="What becomes of a later row with the same identifier and another e-mail address or phone number: it "
+            "fails, or it counts.",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="Tell what would become of the rows; write nothing.")
         kinds = parser.add_mutually_exclusive_group()
         kinds.add_argument("--segment", metavar="KEY", help="Put the customers of all rows into this segment as well.")
         kinds.add_argument("--events", action="store_true", help="The rows are events.")
@@ -69,15 +84,17 @@ changes nothing, but with --again. Nothing is started but by --start-journeys.
         file, events = options["file"], options["events"]
         if options["start_journeys"] and not events:
             raise CommandError("--start-journeys is for --events: customers start no journey.")
-        if len(options["delimiter"]) != 1:
+        if len(options["delimiter"]) > 1:
             raise CommandError("--delimiter must be one character.")
         errors = options["errors"] or file.with_name(f"{file.name}.errors.csv")
         source = Source(
             path=file,
             delimiter=options["delimiter"],
+            encoding=options["encoding"] or "",
             renamed=_renamed(options["map"]),
             events=events,
             skips_conflicts=options["on_conflict"] == "skip-identifier",
+            last_counts=options["duplicates"] == "last",
         )
         try:
             imported = import_file(
@@ -88,25 +105,40 @@ changes nothing, but with --again. Nothing is started but by --start-journeys.
                 errors=errors,
                 skips_rows=options["on_conflict"] == "skip-row",
                 again=options["again"],
+                dry_run=options["dry_run"],
                 tell=Bar(total=file.stat().st_size) if sys.stderr.isatty() else lambda _bytes, _rows: None,
             )
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be used: {error.strerror}.") from None
         except Refusal as refusal:
             raise CommandError(printable(refusal.message)) from None
-        self._tell(imported, errors)
+        self._tell(imported, errors=None if options["dry_run"] else errors)
 
-    def _tell(self, imported: Imported, errors: Path) -> None:
+    def _tell(self, imported: Imported, *, errors: Path | None) -> None:
         counts = {name: number for name in OUTCOMES if (number := imported.counts.get(name))}
         told = ", ".join(f"{number:,} {name}" for name, number in counts.items()) or "no rows"
+        failed = counted(counts.get("failed", 0), "row")
         if imported.before:
             self.stdout.write(f"This file has been imported ({told}). Nothing was done; --again imports it once more.")
-            return
-        self.stdout.write(f"Import {imported.id[:12]}: {told}.")
+        elif errors is None:
+            self.stdout.write(f"Dry run: {told}. Nothing was written.")
+            for name, rows in imported.first.items():
+                self.stdout.write("".join(f"  {name}: {printable(row)}\n" for row in rows), ending="")
+        else:
+            self.stdout.write(f"Import {imported.id[:12]}: {told}.")
         if counts.get("failed"):
-            raise CommandError(f"{counted(counts['failed'], 'row')} failed: {errors} has their numbers and why.")
-        if counts.get("skipped"):
+            where = f": {errors} has their numbers and why" if errors and not imported.before else ""
+            raise CommandError(f"{failed} failed{where}.")
+        if counts.get("skipped") and errors and not imported.before:
             self.stdout.write(f"{errors} has the numbers of the skipped ones.")
+
+
+def _encoding(name: str) -> str:
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):
+        raise ArgumentTypeError(f"{name!r} is no encoding.") from None
+    return PLAIN if codecs.lookup(name).name in {"utf-8", PLAIN} else name
 
 
 def _renamed(pairs: Sequence[str]) -> dict[str, str]:
