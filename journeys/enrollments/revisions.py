@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models.expressions import RawSQL
+
 from engage.bounded_cache import BoundedCache
 from engage.errors import Refusal
 from engage.json.compact import ascii_json
@@ -36,6 +38,18 @@ def revision_of(journey: Journey, number: int) -> JourneyRevision:
     return revision
 
 
+# The ids of its splits whose weights were others in an earlier revision.
+_REDRAWN = """
+ARRAY(
+    SELECT DISTINCT own->>'id'
+    FROM jsonb_path_query(journeys_journeyrevision.steps, '$[*] ? (@.type == "split")') AS own
+    JOIN journeys_journeyrevision before
+      ON before.journey_id = journeys_journeyrevision.journey_id AND before.number < journeys_journeyrevision.number
+    CROSS JOIN LATERAL jsonb_path_query(before.steps, '$[*] ? (@.type == "split")') AS former
+    WHERE former->'id' = own->'id'
+      AND jsonb_path_query_array(former, '$.paths.weight') <> jsonb_path_query_array(own, '$.paths.weight')
+)
+"""
 _known: BoundedCache[int, Course] = BoundedCache(most=_MOST_BYTES)
 
 
@@ -44,7 +58,7 @@ class Courses:
     """The courses of some revisions, by their ids; each is parsed when it is first asked for."""
 
     _parsed: dict[int, Course]
-    _written: Mapping[int, tuple[Any, Any]]
+    _written: Mapping[int, tuple[Any, ...]]
 
     def of(self, revision_id: int) -> Course:
         """Raises Refusal for a revision that cannot be read."""
@@ -59,11 +73,12 @@ def courses_of(revision_ids: Collection[int]) -> Courses:
     """The courses of these revisions, which must exist; those not cached in the process are read in one statement."""
     parsed = {revision_id: course for revision_id in revision_ids if (course := _known.get(revision_id))}
     unknown = [revision_id for revision_id in revision_ids if revision_id not in parsed]
-    rows = JourneyRevision.objects.filter(id__in=unknown).values_list("id", "steps", "exit_on") if unknown else ()
-    return Courses(parsed, {revision_id: (steps, exit_on) for revision_id, steps, exit_on in rows})
+    found = JourneyRevision.objects.filter(id__in=unknown).annotate(redrawn=RawSQL(_REDRAWN, ()))  # noqa: S611 - a constant
+    rows = found.values_list("id", "steps", "exit_on", "redrawn") if unknown else ()
+    return Courses(parsed, {revision_id: (*written,) for revision_id, *written in rows})
 
 
-def _size(written: tuple[Any, Any]) -> int:
+def _size(written: tuple[Any, ...]) -> int:
     """About how many bytes of memory the parsed course takes, at most."""
     text = ascii_json(written)
     return _BYTES_OF_JSON * len(text) + _BYTES_OF_MARKUP * sum(map(len, _MARKUP.findall(text)))

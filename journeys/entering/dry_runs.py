@@ -19,6 +19,7 @@ from engage.database.object_ids import row_with_id
 from engage.database.sql import Fragment, Statement
 from engage.database.statement_limit import longer_statements
 from journeys.connections.surroundings import surroundings_for
+from journeys.enrollments.drawn_ways import drawn_ways
 from journeys.enrollments.revisions import courses_of
 from journeys.entering.entry_conditions import jobs_meeting
 from journeys.entering.entry_decisions import decide_jobs
@@ -218,7 +219,7 @@ def rehearse_journey(
 
     There is no enrollment, so its id is all zeros.
     """
-    course = _course(journey)
+    course, key = _course(journey), (customer.id, journey.id)
     context = StepContext(
         journey_id=journey.id,
         journey_name=journey.name,
@@ -230,6 +231,7 @@ def rehearse_journey(
         now=now,
         entrance=entrance,
         surroundings=surroundings_for(journey.workspace_id, course),
+        drawn=drawn_ways([key] if course.redrawn else []).get(key, {}),
     )
     return rehearse(course, context)
 

@@ -67,7 +67,8 @@ class StepContext:
     begins. The wait takes it for `event`. A wait counts from `since`: the first one from `waits_from`, when the job was
     due that has only now brought the customer here, each other one from now. `waits_until` is when the wait for a
     condition that has begun gives up. `kept` is what steps kept of their latest answers, by their ids. `entrance` is
-    the caller's id of this entry.
+    the caller's id of this entry. `drawn` are the paths that the customer took first at splits whose weights have been
+    changed, by index.
     """
 
     journey_id: str
@@ -84,6 +85,7 @@ class StepContext:
     entrance: str | None = None
     surroundings: Surroundings = NOTHING
     kept: Mapping[str, Any] = field(default_factory=dict)
+    drawn: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def since(self) -> datetime:

@@ -4,7 +4,7 @@ It does no I/O: steps take the time from the context, and what must be written, 
 An exception from a step's code is not caught here: it concerns one enrollment, which only the caller knows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic, thread_time
 
@@ -32,6 +32,7 @@ class Course:
     reads_answers: bool = False  # what its steps keep of them
     messages: frozenset[str] = frozenset()  # by their keys
     withdraws: bool = False  # what it has delivered, where an enrollment exits
+    redrawn: frozenset[str] = frozenset()  # splits whose weights were others in an earlier revision
 
     @property
     def first(self) -> str | None:
@@ -39,7 +40,7 @@ class Course:
         return next(iter(self.steps), None)
 
 
-def parse_course(steps: object, exit_on: object) -> Course:
+def parse_course(steps: object, exit_on: object, redrawn: Iterable[str] = ()) -> Course:
     """Parses the stored steps and exit rules of a revision. Raises InvalidSteps or InvalidExitRules."""
     parsed = parse_steps(steps, stored=True)
     written = repr([steps, exit_on])
@@ -52,6 +53,7 @@ def parse_course(steps: object, exit_on: object) -> Course:
         connections=frozenset(step.connection for step in parsed if isinstance(step, SendStep)),
         messages=frozenset(step.message for step in delivering),
         withdraws=any(step.withdraw_on_exit for step in delivering),
+        redrawn=frozenset(redrawn),
     )
 
 

@@ -1,4 +1,5 @@
-"""`split`: customers are divided among paths by chance, and the same customer always takes the same path.
+"""`split`: customers are divided among paths by chance, and the same customer always takes the same path: the one, by
+its place, that they took first, also where weights have been changed since.
 
 `{"id": "test", "type": "split", "paths": [{"weight": 90, "next": "a"}, {"weight": 10, "next": "b"}]}`.
 """
@@ -39,7 +40,7 @@ class Path:
 
 @dataclass(frozen=True, kw_only=True)
 class Split(Kind):
-    """Follows one of the paths; the choice is stable per journey, step and customer."""
+    """Follows one of the paths; the choice is stable per journey, step and customer (enrollments/drawn_ways.py)."""
 
     type: ClassVar = "split"
     title: ClassVar = "Split by chance"
@@ -64,13 +65,15 @@ class Split(Kind):
         return [way(path.next, f"{100 * path.weight / total:.3g} %") for path in self.paths]
 
     def begin(self, context: StepContext) -> StepResult:
-        number = self.path_of(journey_id=context.journey_id, customer_id=context.customer.id)
+        number = context.drawn.get(self.id, MAX_PATHS)
+        if number >= len(self.paths):  # nothing was drawn yet, or a path that is gone
+            number = self.path_of(journey_id=context.journey_id, customer_id=context.customer.id)
         step_id = self.paths[number].next
         detail = f"Path {number + 1} of {len(self.paths)}: {going_on(step_id)}."
         return StepResult(step_record=step_record(self, "done", detail), then=GoTo(step_id=step_id))
 
     def path_of(self, *, journey_id: str, customer_id: str) -> int:
-        """The index of the customer's path."""
+        """The index of the path that is drawn for the customer by these weights."""
         digest = hashlib.sha256(f"{journey_id}/{self.id}/{customer_id}".encode()).digest()
         ends = list(accumulate(path.weight for path in self.paths))
         point = int.from_bytes(digest[:_HASHED_BYTES]) / 256**_HASHED_BYTES * ends[-1]

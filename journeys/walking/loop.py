@@ -18,6 +18,7 @@ from engage.sizes import KIB
 from journeys.connections.surroundings import surroundings_of
 from journeys.cut_off import flush_pending, record_after_cut
 from journeys.due import Due
+from journeys.enrollments.drawn_ways import drawn_ways
 from journeys.enrollments.early_events import Listener, earliest_events
 from journeys.enrollments.kept_answers import kept_by
 from journeys.enrollments.locks import lock_customers_of
@@ -215,6 +216,7 @@ def _walk_all(positions: Sequence[Position]) -> _Batch:
     batch = _Batch()
     courses = courses_of({revision_id for position in positions for revision_id in position.revision_ids})
     _know_what_was_kept(positions, courses)
+    _know_what_was_drawn(positions, courses)
     early = earliest_events(_listeners(positions, courses))
     surroundings = surroundings_of(_readable(positions, courses))
     until, at_latest, length = time.thread_time() + _BATCH_SECONDS, time.monotonic() + _LONGEST_BATCH_SECONDS, 0
@@ -272,6 +274,18 @@ def _know_what_was_kept(positions: Sequence[Position], courses: Courses) -> None
     kept = kept_by([position.claimed.id for position in keeping])
     for position in keeping:
         position.kept = kept.get(position.claimed.id, {})
+
+
+def _know_what_was_drawn(positions: Sequence[Position], courses: Courses) -> None:
+    """Reads which ways their customers first went, where weights have been changed since."""
+    redrawn = []
+    for position in positions:
+        with suppress(Exception):  # as above
+            if courses.of(position.revision_id).redrawn:
+                redrawn.append(position)
+    drawn = drawn_ways([(one.customer_id, one.journey_id) for one in redrawn])
+    for position in redrawn:
+        position.drawn = drawn.get((position.customer_id, position.journey_id), {})
 
 
 def _length(record: StepRecord) -> int:

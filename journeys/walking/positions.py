@@ -56,6 +56,7 @@ class Position:
     _row: dict[str, Any] = field(repr=False)
     _payload: str = field(repr=False)
     kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    drawn: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def context(self, *, early: EarlyEvent | None = None, surroundings: Surroundings = NOTHING) -> StepContext:
         """What its steps may refer to, built by each call; to be dropped after the walk.
@@ -78,6 +79,7 @@ class Position:
             entrance=row["entrance"],
             surroundings=surroundings,
             kept=self.kept,
+            drawn=self.drawn,
         )
 
     def listener(self, course: Course) -> Listener | None:
