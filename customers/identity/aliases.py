@@ -5,7 +5,6 @@ A customer's own identifier comes first, so nobody asks here before they have lo
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from customers.identifier_rules import SPELLINGS
 from customers.models import Alias, Customer
@@ -76,27 +75,38 @@ def query_of_alias(*, workspace_id: str, identifiers: Mapping[str, str], is_prov
 
 NOTHING_LEFT = Behind(alias_of=None, erased=frozenset())
 
-_LEAVE = Statement("""
+# The row that a name is taken from stays: its id is that of somebody who was merged before, and leads on to where they
+# led.
+_LEAVE = Statement(
+    """
+WITH freed AS (
+    UPDATE customers_alias SET user_id = nullif(user_id, {user_id}), external_id = nullif(external_id, {external_id}),
+        email = nullif(email, {email}), phone = nullif(phone, {phone})
+    WHERE id = ANY(ARRAY(
+        {known} AND user_id = {user_id} UNION ALL {known} AND external_id = {external_id}
+        UNION ALL {known} AND email = {email} UNION ALL {known} AND phone = {phone}
+    ))
+    RETURNING 1
+)
 INSERT INTO customers_alias (id, workspace_id, user_id, external_id, email, phone, customer_id, claimed)
-VALUES ({alias_id}, {workspace_id}, {user_id}, {external_id}, {email}, {phone}, {customer_id}, {claimed})
-ON CONFLICT (workspace_id, user_id)
-DO UPDATE SET id = excluded.id, customer_id = excluded.customer_id, claimed = excluded.claimed
-WHERE num_nulls(customers_alias.external_id, customers_alias.email, customers_alias.phone) = 3
-""")
+SELECT {alias_id}, {workspace_id}, {user_id}, {external_id}, {email}, {phone}, {customer_id}, {claimed}
+FROM (SELECT count(*) FROM freed) AS first
+""",
+    known="SELECT id FROM customers_alias WHERE workspace_id = {workspace_id}",
+)
 
 
 def leave_alias(customer: Customer, *, claimed: bool, alias_id: str | None = None, **names: str) -> None:
     """From now on these identifiers lead to the customer. `alias_id`: so does the id of this customer, who was merged.
 
-    `claimed`: only a page has said so.
+    `claimed`: only a page has said so. Must run in `undisturbed`.
     """
+    if alias_id is None:
+        known = Alias.objects.filter(workspace_id=customer.workspace_id, customer_id=customer.id, **names)
+        if known.exists() if claimed else known.update(claimed=False):
+            return
     values: dict[str, str | None] = {"workspace_id": customer.workspace_id, **dict.fromkeys(SPELLINGS), **names}
-    leave = partial(_LEAVE.execute, **values, customer_id=customer.id, claimed=claimed)
-    if names.keys() == {"user_id"} and leave(alias_id=alias_id or new_object_id()):
-        return
-    for field, value in names.items():  # the id of whoever was merged before leads on to where they led
-        Alias.objects.filter(workspace_id=customer.workspace_id, **{field: value}).update(**{field: None})
-    leave(alias_id=alias_id or new_object_id())
+    _LEAVE.execute(**values, alias_id=alias_id or new_object_id(), customer_id=customer.id, claimed=claimed)
 
 
 # In the order of the digests, as they are written: whoever does either waits for the other at the first of them.

@@ -16,7 +16,7 @@ from psycopg.errors import DeadlockDetected, UniqueViolation
 from customers.identifier_rules import SPELLINGS
 from customers.identity.lookup import Reference, names_of
 from customers.models import Customer
-from engage.database.sql import Fragment, Template, compose
+from engage.database.sql import Fragment, Statement, Template, compose
 from engage.errors import Refusal
 
 T = TypeVar("T")
@@ -95,7 +95,16 @@ def _having_any(
     if not any(identifiers.values()):
         return []
     query = _LOCK.filled(named=_named(workspace_id, identifiers), columns=Fragment(columns), lock=Fragment(lock))
-    return [_settled(customer) for customer in Customer.objects.raw(query.sql, query.params)]
+    people = [_settled(customer) for customer in Customer.objects.raw(query.sql, query.params)]
+    led = {alias["id"]: alias for one in people for alias in vars(one)["led_here"]}
+    if led and lock:  # they were read before the locks were waited for
+        there = map(json.loads, _LED.column(ids=sorted(led)))
+        if {alias["id"]: alias for alias in there} != led:
+            raise CustomersMoved
+    return people
+
+
+_LED = Statement("SELECT to_jsonb(alias) FROM customers_alias alias WHERE id = ANY({ids}::text[])")
 
 
 def _settled(found: Any) -> Customer:

@@ -37,6 +37,19 @@ _FORMER = """
     ) AS job
 """
 _PAIRS = Rows("merged", {"former_id": "text", "into_id": "text"})
+# Whoever takes a call back, or gives one up, locks jobs and no customers. They are waited for before what is queued is
+# read: a statement that waits amid its work goes on with what it has read.
+_HOLD_QUEUED = Statement(
+    """
+SELECT FROM journeys_enrollmentjob WHERE id = ANY(ARRAY(
+    SELECT job.id FROM {merged} CROSS JOIN LATERAL (
+        SELECT id FROM journeys_enrollmentjob known
+        WHERE known.customer_id IN (merged.former_id, merged.into_id) AND known.status = 'queued' OFFSET 0
+    ) AS job
+)) ORDER BY id FOR NO KEY UPDATE
+""",
+    merged=_PAIRS,
+)
 # Of the jobs of one call one stays: who has entered by it, else the other one's own, else the first.
 _CANCEL = Statement(
     """
@@ -113,6 +126,7 @@ FROM moved WHERE job.id = ANY(ARRAY[moved.id])
 
 def move_jobs(merged: Sequence[tuple[str, str]]) -> MovedJobs:
     """Moves the jobs of each first customer to the second, who is locked; the first one is locked, too, or gone."""
+    _HOLD_QUEUED.execute(merged=merged)
     ended = _CANCEL.rows(merged=merged, twice=_QUEUED_TWICE, entrance=_ENTRANCE, excluded=_EXCLUDED)
     if ended:
         write_counts(Counter((*whose, NO_REVISION, "entry", "cancelled", "") for whose in ended))

@@ -11,8 +11,10 @@ from django.utils import timezone
 
 from customers.models import Customer, Event, SegmentMembership
 from engage.models import Workspace
+from journeys.entering.chunks import claim_chunk, give_up
 from journeys.jobs.cancellation import cancel_job
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
+from journeys.steering.cancelling import cancel_trigger
 from journeys.walking import loop
 from journeys.walking.claims import claim_longest_due
 from journeys.webhooks.claims import claim_due
@@ -126,6 +128,35 @@ def test_such_a_job_can_be_cancelled_before_it_is_decided(
     assert (state.job_id, state.customer_id, state.result) == (queued["jobId"], ada.id, "cancelled")
     let_workers_decide()
     assert not Enrollment.objects.exists()
+
+
+@pytest.mark.parametrize("whose", ["former", "known"])
+@pytest.mark.parametrize("ends", ["cancel_trigger", "give_up"])
+def test_a_merge_that_waits_for_who_ends_jobs_reads_what_became_of_them(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, ends: str, whose: str
+) -> None:
+    """Such a job holds its entrance no more: another one of the person enters for it."""
+    journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=9)
+    first, second = (anonymous, ada) if whose == "former" else (ada, anonymous)
+    order = {"entranceId": "order-17"}
+    data(trigger(server, journey, {"customerId": first.id, **order}))
+    if whose == "known":
+        data(trigger(server, journey, {"customerId": second.id, **order}))
+    ended = EnrollmentJob.objects.get(customer=first)
+    with transaction.atomic():
+        if ends == "cancel_trigger":
+            cancel_trigger(ended.trigger, exit_enrollments=False, reason="", actor="test")
+        else:
+            assert give_up(*claim_chunk(trigger_id=ended.trigger_id, start=0))
+        merging = made_to_wait(partial(merge, acme))
+    merging.result(PATIENCE_SECONDS)
+    ended.refresh_from_db()
+    assert (ended.status, ended.holds_entrance) == ("cancelled" if ends == "cancel_trigger" else "failed", None)
+    if whose == "former":
+        data(trigger(server, journey, {"external_id": "ada", **order}))
+    let_workers_decide()
+    assert EnrollmentJob.objects.get(result="enrolled").holds_entrance
+    assert counted(journey) == counted_by_history(journey.id)
 
 
 def test_a_webhooks_result_is_kept_that_waits_for_the_anonymous_one(acme: Workspace, ada: Customer) -> None:

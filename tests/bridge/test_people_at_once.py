@@ -184,6 +184,19 @@ def test_calls_that_wait_while_an_identifier_moves_go_by_who_has_it_then(
     assert set(SegmentMembership.objects.values_list("customer_id", flat=True)) == set(each)
 
 
+def test_a_merge_that_waits_reads_anew_whether_only_a_page_has_made_an_alias(
+    acme: Workspace, server: ServerClient, sdk: SdkClient, ada: Customer
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="bob")
+    assert identify(sdk, user_id="anon-1", external_id="ada").succeeded
+    body = {"anonymous": {"userId": "anon-1"}, "into": {"external_id": "bob"}}
+    with transaction.atomic():
+        merge(acme)  # a server's word
+        merging = made_to_wait(lambda: server.post(customers_path(acme, "merge"), body))
+    refused(merging.result(PATIENCE_SECONDS), status=409, error="Identifier conflict")
+    assert Alias.objects.get(user_id="anon-1").customer == ada
+
+
 def test_a_put_of_a_user_id_that_becomes_an_alias_makes_no_second_customer(
     acme: Workspace, server: ServerClient, ada: Customer
 ) -> None:

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from customers.identity.upsert import locked_customers
-from customers.models import Customer, Event, Tombstone
+from customers.models import Alias, Customer, Event, Tombstone
 from engage.models import AuditEntry, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey
 from tests.interface.merges import NOTHING, entered, merge, merged
 from tests.interface.tenants import everything_of
 from tests.support.bridge_calls import click, identify, submit
-from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
+from tests.support.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
 from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import (
@@ -104,6 +104,27 @@ def test_the_id_of_whoever_was_merged_last_leads_on(
     merged(server, acme, into={"external_id": "bob"})
     for named in (customers_path(acme, again.id), f"{customers_path(acme)}?userId=anon-1"):
         assert data(server.get(named), status=200)["customerId"] == bob.id
+
+
+@each("into", ["ada", "bob"])
+def test_the_id_of_whom_a_page_has_merged_leads_on_whatever_a_server_says_of_their_user_id(
+    acme: Workspace, server: ServerClient, sdk: SdkClient, ada: Customer, journey: Journey, into: str
+) -> None:
+    """The user id is whose a server says; what was done before stays with whom the page has named."""
+    bob = CustomerFactory.create(workspace=acme, external_id="bob")
+    assert click(sdk, userId="anon-1").succeeded
+    anonymous = Customer.objects.get(user_id="anon-1")
+    queued = entered(server, journey, anonymous)
+    assert identify(sdk, user_id="anon-1", external_id="ada").succeeded
+    for _ in range(2):
+        data(merge(server, acme, into={"external_id": into}), status=200)
+        assert identify(sdk, user_id="anon-1", external_id=into).succeeded
+    assert data(server.get(customers_path(acme, anonymous.id)), status=200)["customerId"] == ada.id
+    assert put(server, acme, userId="anon-1") == {"ada": ada.id, "bob": bob.id}[into]
+    # The feed, an erasure and whoever decides what is queued go by the row of the id.
+    assert Alias.objects.get(id=anonymous.id).customer == ada
+    let_workers_decide()
+    assert job_of(server, acme.id, queued)["customerId"] == ada.id
 
 
 def test_two_with_other_identifiers_are_never_merged(acme: Workspace, server: ServerClient, ada: Customer) -> None:
