@@ -55,7 +55,7 @@ def exit_journey_entrance(asked: Asked[ExitEntranceBody, None], journey: Journey
 
     Cancels the queued jobs that have this `entranceId`, and ends the enrollments of those who have entered by one: of
     all customers who have it, or of one. No step follows the answer. What is queued afterwards is not affected. Calling
-    again does nothing more.
+    again does nothing more, unless the answer says `more`: of very many, a call takes as many as it has time for.
     """
     body, customer_id = asked.body, None
     if unstorable(entrance_id):

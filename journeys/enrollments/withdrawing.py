@@ -3,6 +3,7 @@
 The row's lock decides against whoever ends it otherwise, so the customer need not be locked.
 """
 
+import time
 from collections.abc import Collection
 
 from engage.database.sql import Statement
@@ -39,11 +40,13 @@ def withdraw_of_exited(enrollment_ids: Collection[str]) -> None:
         _OF_EXITED.execute(enrollment_ids=list(enrollment_ids))
 
 
-def withdraw_of_journey(journey_id: str, *, because: str) -> bool:
+def withdraw_of_journey(journey_id: str, *, because: str, until: float) -> bool:
     """Withdraws all that the journey has delivered, also to those who have completed it; returns whether that was all.
 
-    What others have locked at the moment is left for the next time.
+    Goes on until then (of the monotonic clock), but withdraws some in any case. What others have locked at the moment
+    is left for the next time.
     """
     while _OF_JOURNEY.execute(journey_id=journey_id, because=because, most=_AT_ONCE) == _AT_ONCE:
-        pass
+        if time.monotonic() >= until:
+            return False
     return not _IS_ANY_LEFT.column(journey_id=journey_id)[0]

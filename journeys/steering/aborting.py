@@ -8,7 +8,7 @@
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -27,6 +27,7 @@ from journeys.steering.releasing import release
 
 _EXIT_SECONDS = 10.0
 _AT_ONCE = 500
+_LAST = "g"  # after every id
 
 
 def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -> Steered:
@@ -81,7 +82,7 @@ def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) ->
     if not all_ended((journey.id, journey.aborted_at), patience=patience):
         return None
     total, until, left = 0, time.monotonic() + seconds, list[str]()
-    while found := _inside(journey, but=left):
+    for found in _inside(journey, but=left):
         exited = exit_all(found, reason=f"The journey was aborted: {journey.held_because}", wait=patience > 0)
         total += exited
         if exited < len(found):
@@ -92,7 +93,8 @@ def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) ->
         return total
     # What staff have had sent again is released: its step is over.
     with unless_held_up():
-        withdrawn = withdraw_of_journey(journey_id, because=f"The journey was aborted: {journey.held_because}")
+        because = f"The journey was aborted: {journey.held_because}"
+        withdrawn = withdraw_of_journey(journey_id, because=because, until=until)
         if withdrawn and aborting.update(held_at=None, held_by="", held_because="", resumed_at=Now()):
             release(journey_id, seconds=seconds)
     return total
@@ -137,12 +139,24 @@ SELECT id FROM (
 _INSIDE = Statement("""
 SELECT id FROM journeys_enrollment
 WHERE workspace_id = {workspace_id} AND journey_id = {journey_id}
-  AND state || '' = 'active' AND id <> ALL({but}::text[])
+  AND state || '' = 'active' AND id <> ALL({but}::text[]) AND id < {before}
 ORDER BY id DESC LIMIT {most}
 """)
 
 
-def _inside(journey: Journey, *, but: Sequence[str]) -> list[str]:
-    """Some of those inside, except those."""
-    whose = {"journey_id": journey.id, "but": list(but), "most": _AT_ONCE}
-    return _AT_HAND.column(**whose) or _INSIDE.column(workspace_id=journey.workspace_id, **whose)
+def _inside(journey: Journey, *, but: list[str]) -> Iterator[list[str]]:
+    """All inside, some at a time, except those, to whom more may come. Its past is gone through once, and not again
+    from its end for each part; then once more, if anybody was found.
+    """
+    before = _LAST
+    while True:
+        whose = {"journey_id": journey.id, "but": but, "most": _AT_ONCE}
+        if found := _AT_HAND.column(**whose):
+            yield found
+        elif found := _INSIDE.column(workspace_id=journey.workspace_id, before=before, **whose):
+            before = found[-1]
+            yield found
+        elif before == _LAST:
+            return
+        else:
+            before = _LAST

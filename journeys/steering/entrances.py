@@ -4,8 +4,11 @@ Whoever decides jobs or walks holds the customers' rows. So a transaction that h
 cancelled and enrolls nobody, or it has enrolled and its enrollment ends before the next step.
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Annotated
 
 from django.db import transaction
@@ -14,6 +17,7 @@ from customers.models import Customer
 from engage.database.object_ids import ObjectId
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
+from engage.json.fields import LEFT_OUT
 from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.counts.counting import count_entries
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
@@ -22,7 +26,9 @@ from journeys.jobs.merged import follow_merged
 from journeys.models import EnrollmentJob, Journey
 
 EXITED = "The entrance was exited by a call."
-_AT_ONCE = 500
+_AT_ONCE = 500  # customers in one transaction
+_LOOKED_UP = 20_000  # jobs; to find them, all of the entrance are gone through
+_EXIT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +39,14 @@ class ExitedEntrance:
     entrance_id: Annotated[str, "The entrance's id."]
     cancelled: Annotated[int, "How many queued jobs the call has cancelled."]
     exited: Annotated[int, "How many enrollments the call has ended."]
+    more: Annotated[
+        bool | None, "`true` if time ran out, and others have the entrance still: call again.", LEFT_OUT
+    ] = None
 
 
 # A job that is queued, or whose enrollment is active; laterals with a limit (docs/sql.md).
 _OPEN = Statement("""
-SELECT job.customer_id, array_agg(job.id) FROM (
+SELECT job.customer_id, job.id FROM (
     SELECT id, customer_id, status FROM journeys_enrollmentjob
     WHERE journey_id = {journey_id} AND entrance = {entrance} AND coalesce(customer_id = {customer_id}::text, true)
     OFFSET 0
@@ -45,8 +54,7 @@ SELECT job.customer_id, array_agg(job.id) FROM (
 LEFT JOIN LATERAL (
     SELECT state FROM journeys_enrollment known WHERE known.job_id = job.id LIMIT 1
 ) AS enrollment ON true
-WHERE job.status = 'queued' OR enrollment.state = 'active'
-GROUP BY job.customer_id ORDER BY job.customer_id LIMIT {most}
+WHERE job.status = 'queued' OR enrollment.state = 'active' LIMIT {most}
 """)
 _CANCEL = Statement("""
 UPDATE journeys_enrollmentjob SET status = 'cancelled', result = 'cancelled', reason = {reason}, decided_at = now()
@@ -61,22 +69,32 @@ WHERE enrollment.state = 'active'
 
 
 def exit_entrance(journey: Journey, *, entrance: str, customer_id: str | None) -> ExitedEntrance:
-    """Exits the entrance of all customers who have it, or of one. What is queued later is not affected."""
+    """Exits the entrance of all customers who have it, or of one. What is queued later is not affected.
+
+    If that takes more than some seconds, `more` tells that another call has to go on.
+    """
     cancelled = exited = 0
+    more, until = None, time.monotonic() + _EXIT_SECONDS
     with longer_statements():
-        while found := _open(journey, entrance, customer_id):
+        for found in _open(journey, entrance, customer_id):
+            if cancelled + exited and time.monotonic() >= until:
+                more = True
+                break
             with transaction.atomic():
                 numbers = _exit(journey, found)
             cancelled, exited = cancelled + numbers[0], exited + numbers[1]
     if cancelled:
         metric_counters.count(DECISIONS, EnrollmentJob.Result.CANCELLED.value, by=cancelled)
-    return ExitedEntrance(journey_id=journey.id, entrance_id=entrance, cancelled=cancelled, exited=exited)
+    return ExitedEntrance(journey_id=journey.id, entrance_id=entrance, cancelled=cancelled, exited=exited, more=more)
 
 
-def _open(journey: Journey, entrance: str, customer_id: str | None) -> dict[str, list[int]]:
-    """Jobs by their customers, of some of those who are not done with it."""
-    asked = {"journey_id": journey.id, "entrance": entrance, "customer_id": customer_id, "most": _AT_ONCE}
-    return dict(_OPEN.rows(**asked))
+def _open(journey: Journey, entrance: str, customer_id: str | None) -> Iterator[dict[str, list[int]]]:
+    """Jobs by their customers, of those who are not done with it, some at a time; who is left is found again."""
+    asked = {"journey_id": journey.id, "entrance": entrance, "customer_id": customer_id, "most": _LOOKED_UP}
+    while found := sorted(_OPEN.rows(**asked)):
+        whose = ((one, [job_id for _, job_id in rows]) for one, rows in groupby(found, key=itemgetter(0)))
+        while some := dict(islice(whose, _AT_ONCE)):
+            yield some
 
 
 def _exit(journey: Journey, found: dict[str, list[int]]) -> tuple[int, int]:

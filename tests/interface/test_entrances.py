@@ -7,11 +7,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
+from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey
+from journeys.steering import entrances
 from tests.support.calls import (
     customers_path,
     data,
@@ -24,7 +26,7 @@ from tests.support.calls import (
 )
 from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
-from tests.support.factories import Cast, CustomerFactory, JourneyFactory
+from tests.support.factories import Cast, CustomerFactory, JourneyFactory, crowd
 from tests.support.simultaneous import all_at_once
 
 pytestmark = pytest.mark.usefixtures("cast")
@@ -246,6 +248,27 @@ def test_exiting_an_entrance_cancels_what_is_queued_and_exits_who_is_inside(
     data(trigger(server, waiting, {"external_id": "edsger", "entranceId": "order-17"}))  # it was cancelled: free again
     let_workers_decide()
     assert results()[-1] == "enrolled"
+
+
+def test_an_exit_of_many_ends_after_a_while_and_another_call_goes_on(
+    server: ServerClient, acme: Workspace, waiting: Journey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entrances, "_AT_ONCE", 2)
+    names = crowd(acme, 7)
+    data(trigger(server, waiting, {"external_ids": names[:3], "entranceId": "order-17"}))
+    let_workers_decide()
+    data(trigger(server, waiting, {"external_ids": names[3:], "entranceId": "order-17"}))
+    with monkeypatch.context() as shortly:
+        shortly.setattr(entrances, "_EXIT_SECONDS", 0.0)
+        first = data(exit_of(server, waiting, "order-17"), status=200)
+    assert (first["cancelled"] + first["exited"], first["more"]) == (2, True)
+    with CaptureQueriesContext(connection) as queries:
+        rest = data(exit_of(server, waiting, "order-17"), status=200)
+    assert (rest["cancelled"] + rest["exited"], "more" in rest) == (5, False)
+    looked = [one for one in queries if "= 'active' LIMIT" in one["sql"]]
+    assert len(looked) == 2, "all jobs of the entrance are gone through once, and once more to see that none is left"
+    assert not EnrollmentJob.objects.filter(status="queued").exists()
+    assert not Enrollment.objects.filter(state="active").exists()
 
 
 # Races --------------------------------------------------------------------------------------------------------------

@@ -1,19 +1,23 @@
 """POST /api/v1/journeys/{workspaceId}/{journeyId}/close, activate and abort, and what all acts have in common."""
 
+import math
 import time
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.enrollments import withdrawing
 from journeys.enrollments.locks import lock_customers_of
 from journeys.entering import settling
 from journeys.models import Enrollment, Journey, SteeringAct
+from journeys.steering import aborting
 from journeys.steering.aborting import exit_remaining
 from journeys.steering.going_on import go_on
+from tests.bridge.in_app.deliveries import deliver
 from tests.interface.steered import REASON, steer, steered
 from tests.journeys.walking.stories import enter, history
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
@@ -186,6 +190,36 @@ def test_who_waits_in_an_aborted_journey_is_found_beside_its_past(server: Server
     with rows_gone_through() as seen:
         assert exit_remaining(journey.id, seconds=0) == 3
     assert max(rows for sql, rows in seen.items() if "journeys_enrollment" in sql) < len(names)
+
+
+def test_an_abort_goes_through_a_journey_s_past_once(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not again for each part of those who are inside: of a crowd that has entered, and has yet to be walked."""
+    monkeypatch.setattr(aborting, "_AT_ONCE", 5)
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY])
+    data(trigger(server, journey, {"external_ids": crowd(acme, 20)}))
+    let_workers_decide()
+    begins = []
+
+    def note(execute: Any, sql: str, params: Any, *beside: Any) -> Any:
+        if "ORDER BY id DESC" in sql and "journeys_enrollment" in sql:
+            begins.append(params[3])
+        return execute(sql, params, *beside)
+
+    with connection.execute_wrapper(note):
+        assert steered(server, journey, "abort", reason="The offer has ended.")["exited"] == 20
+    assert len(begins) == 6
+    assert begins[:5] == sorted({*begins}, reverse=True), "and from its end once more, to see that none is left"
+
+
+def test_an_abort_withdraws_no_longer_than_it_may(acme: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(withdrawing, "_AT_ONCE", 1)
+    ada = CustomerFactory.create(workspace=acme)
+    for _ in range(3):
+        deliver(ada, journey_id="a" * 24)
+    done = [withdrawing.withdraw_of_journey("a" * 24, because="x", until=until) for until in (0.0, 0.0, math.inf)]
+    assert done == [False, False, True]
 
 
 def test_an_aborted_journey_with_somebody_inside_is_aborted_again(server: ServerClient, inside: Enrollment) -> None:

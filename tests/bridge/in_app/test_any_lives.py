@@ -1,5 +1,6 @@
 """Whatever happens to deliveries, in whatever order: a model of their states says what is due and what was recorded."""
 
+import math
 from collections import Counter
 from datetime import timedelta
 
@@ -89,7 +90,7 @@ class Lives(RuleBasedStateMachine):
 
     @rule(number=NUMBERS)
     def its_journey_is_aborted(self, number: int) -> None:
-        withdraw_of_journey(self.made[number].journey_id, because="x")
+        withdraw_of_journey(self.made[number].journey_id, because="x", until=math.inf)
         self._end(number, "withdrawn")
 
     @rule(number=NUMBERS)
