@@ -39,7 +39,8 @@ class ScopeMissing(Refusal):
     error = "Scope missing"
 
     def __init__(self, scope: Scope) -> None:
-        super().__init__(f"This API key lacks the scope {scope.value}, which this call needs.")
+        needed = {"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope.value}"'}  # RFC 6750
+        super().__init__(f"This API key lacks the scope {scope.value}, which this call needs.", headers=needed)
 
 
 def require_scope(scopes: Collection[str] | None, needed: Scope | None) -> None:

@@ -21,6 +21,7 @@ from engage.calls.call import Answered, get, post
 from engage.database.object_ids import ObjectId
 from engage.errors import MissingParameter, Refusal
 from engage.http.envelope import JsonAnswer
+from engage.http.preconditions import Seen
 from engage.http.views import SdkView
 from engage.json.fields import Text, filled
 from engage.json.keywords import OneOf
@@ -149,7 +150,7 @@ def get_due_messages(asked: AskedBySdk[None, MessagesOfQuery]) -> Answered[DueMe
     An app that says `inApp: open` believes the identifiers.
     """
     token = Sender.of(asked).identity_token
-    found = _found(asked.app, asked.query.known_by(), token, etag=_if_none_match(asked.request))
+    found = _found(asked.app, asked.query.known_by(), token, etag=Seen.by(asked.request._request).if_none_match)
     if found.deliveries is None:
         return cast("Answered[DueMessages]", HttpResponse(status=HTTPStatus.NOT_MODIFIED, headers={"ETag": found.etag}))
     return Answered(data=DueMessages(_told(found)), headers={"ETag": found.etag})
@@ -182,11 +183,6 @@ def _found(app: Any, known_by: Identifiers, token: str | None, *, etag: str | No
 
 def _told(found: Found) -> list[DueMessage]:
     return [filled(DueMessage, one) for one in found.deliveries or ()]
-
-
-def _if_none_match(request: Request) -> str | None:
-    sent: str | None = request._request.META.get("HTTP_IF_NONE_MATCH")
-    return sent and sent.removeprefix("W/")
 
 
 def with_due(answer: JsonAnswer, body: Any, *, sender: Sender) -> JsonAnswer:

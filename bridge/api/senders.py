@@ -18,7 +18,7 @@ from bridge.requests import BridgeCall
 from customers.identity.identifiers import Identifiers, identifiers
 from engage.calls.asked import AskedBySdk
 from engage.errors import InvalidRequest
-from engage.http.idempotency import Caller
+from engage.http.idempotency import Caller, bare_key
 from engage.http.views import SdkView
 from engage.json.fields import Text
 from engage.json.keywords import Keywords
@@ -105,7 +105,7 @@ def idempotency_key(body: Any, *, header: str | None) -> str | None:
         return header
     if not isinstance(key, str):
         raise InvalidRequest(f"idempotencyKey must be a string, but {describe(key)} came.")
-    if header not in {None, key}:
+    if header is not None and bare_key(header) != bare_key(key):
         raise InvalidRequest("The header Idempotency-Key and idempotencyKey are one field, but their values differ.")
     return key
 

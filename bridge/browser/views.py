@@ -3,15 +3,15 @@
 import re
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.cache import get_conditional_response
-from django.views.decorators.http import require_safe
 
 from bridge.browser.files import served
+from engage.http.preconditions import unless_known
+from engage.http.views import only_read
 
 _HOUR, _YEAR = 3600, 31_536_000  # seconds
 
 
-@require_safe
+@only_read
 def sdk_file(request: HttpRequest, name: str) -> HttpResponse:
     """A file of the SDK: an hour under its own name, for ever under the one with its hash. Raises Http404."""
     file = served().get(name)
@@ -28,7 +28,7 @@ def sdk_file(request: HttpRequest, name: str) -> HttpResponse:
     answer["Access-Control-Allow-Origin"] = "*"
     answer["Cross-Origin-Resource-Policy"] = "cross-origin"
     answer["X-Content-Type-Options"] = "nosniff"
-    return get_conditional_response(request, etag=answer["ETag"], response=answer) or answer
+    return unless_known(request, answer)
 
 
 def _codings(header: str) -> set[str]:

@@ -19,6 +19,7 @@ class IdentityRefused(Refusal):
 
     status = 401
     error = "Identity not proven"
+    sends = {"WWW-Authenticate": "X-Identity-Token"}
     reason: Reason
 
 

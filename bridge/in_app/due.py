@@ -20,6 +20,7 @@ from customers.identity.identifiers import match_or_alias_query
 from engage.bounded_cache import BoundedCache
 from engage.database.sql import Fragment, Statement
 from engage.errors import Refusal
+from engage.http.preconditions import is_named
 from engage.json.instants import iso_utc
 from engage.sizes import KIB
 from journeys.enrollments.knowledge import customer_facts
@@ -82,7 +83,8 @@ class Found:
 
 
 def due_for(reader: Reader | None, *, etag: str | None = None) -> Found:
-    """At most MOST deliveries, by priority, then age; none if nobody is known. `etag` is that of what the page has.
+    """At most MOST deliveries, by priority, then age; none if nobody is known. `etag` is what the page has, as in
+    `If-None-Match`.
 
     A message whose templates fail for this person is left out, and others come instead. `reader` None: nothing is due,
     and nothing is read.
@@ -96,7 +98,7 @@ def due_for(reader: Reader | None, *, etag: str | None = None) -> Found:
 def _found(reader: Reader | None, most: int, etag: str | None) -> Found:
     rows = [] if reader is None else _rows(reader, most)
     now_there = _etag(rows)
-    if etag == now_there:
+    if is_named(now_there, etag):
         return Found(etag=now_there, deliveries=None, read=len(rows))
     rendered = (one for row in rows if (one := _delivery(row)) is not None)
     return Found(etag=now_there, deliveries=[*islice(rendered, MOST)], read=len(rows))

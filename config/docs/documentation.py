@@ -9,7 +9,6 @@ from typing import Any
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.utils.cache import get_conditional_response
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import (
     OpenApiJsonRenderer,
@@ -23,6 +22,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from bridge.browser.files import package_address, script_tag
+from engage.http.preconditions import unless_known
 from engage.http.views import ApiView
 from engage.schema.forms import StrictGenerator
 
@@ -75,7 +75,7 @@ class SchemaView(ApiView):
         answer = HttpResponse(content, content_type=f"{renderer.media_type}{charset}")
         answer["ETag"], answer["Vary"] = etag, "Accept"
         answer["Cache-Control"] = f"public, max-age={_FRESH_SECONDS}"
-        return get_conditional_response(request._request, etag=etag, response=answer) or answer
+        return unless_known(request._request, answer)
 
 
 class _OneForm(BaseContentNegotiation):

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from engage.http.envelope import success
+from engage.http.parsing import PageNegotiation, asks_for_page
 from engage.http.views import ApiView
 
 
@@ -18,11 +19,12 @@ class LandingView(ApiView):
     """`GET /`: where the documentation, the schema and the admin are; a page for browsers, JSON for all others."""
 
     schema = None
+    content_negotiation_class = PageNegotiation
 
     def get(self, request: Request) -> HttpResponseBase:
         places = {"documentation": "/api/v1/docs", "schema": "/api/v1/schema", "admin": "/admin/"}
         answer: HttpResponseBase = success("This is Engage.", places)
-        if "text/html" in request.headers.get("Accept", ""):
+        if asks_for_page(request):
             demo = "" if settings.PRODUCTION else "/demo"
             answer = render(request._request, "config/landing.html", {**places, "demo": demo})
             answer["Content-Security-Policy"] = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'"
@@ -34,6 +36,7 @@ class ElsewhereView(ApiView):
     """Redirects an address with one slash too many or too few; without a body, because that would be HTML."""
 
     schema = None
+    content_negotiation_class = PageNegotiation
     address: ClassVar[str] = ""
 
     def get(self, request: Request) -> Response:

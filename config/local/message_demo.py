@@ -13,11 +13,11 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
-from django.views.decorators.http import require_safe
 
 from bridge.models import Interaction
 from config.local.demo import read_demo
 from config.local.offer import MESSAGE, token_of
+from engage.http.views import only_read
 from engage.json.instants import iso_utc
 
 _MESSAGES = ("demo-banner", "demo-modal", "demo-form", "demo-frame", MESSAGE)
@@ -38,7 +38,7 @@ def _for_development(view: _View) -> _View:
             raise Http404
         return view(request)
 
-    return require_safe(never_cache(guarded))
+    return only_read(never_cache(guarded))
 
 
 @_for_development

@@ -3,12 +3,10 @@
 from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
-from engage.errors import MethodNotAllowed
-from engage.http.envelope import failure
+from engage.http.views import only_read
 from engage.middleware import Middleware
 
 _PATHS = frozenset({"/livez", "/readyz", "/metrics"})
-_METHODS = ("GET", "HEAD")
 
 
 class ProbesMiddleware(Middleware):
@@ -18,8 +16,4 @@ class ProbesMiddleware(Middleware):
         if request.path_info not in _PATHS:
             return self.get_response(request)
         request.resolver_match = match = resolve(request.path_info)  # logs and request times name the route
-        if request.method not in _METHODS:
-            allowed = {"Allow": ", ".join(_METHODS)}
-            return failure(MethodNotAllowed(f'Method "{request.method}" not allowed.', headers=allowed))
-        response: HttpResponse = match.func(request, *match.args, **match.kwargs)
-        return response
+        return only_read(match.func)(request)

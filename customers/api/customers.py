@@ -250,7 +250,7 @@ def put_customer(asked: Asked[CustomerBody, None]) -> Answered[CustomerPut]:
     customer, skipped = upserted.customer, upserted.skipped or None
     record = filled(CustomerPut, customer, customer_id=customer.id, skipped_identifiers=skipped)
     if upserted.created:
-        return Answered(data=record, says=_CREATED, status=HTTPStatus.CREATED)
+        return Answered(data=record, says=_CREATED, status=HTTPStatus.CREATED, below=customer.id)
     return Answered(data=record)
 
 

@@ -73,12 +73,16 @@ WORKSPACE_ID = PathId(
 
 @dataclass(frozen=True, kw_only=True)
 class Answered(Generic[Data]):
-    """An answer that differs from what its call usually says: in its message, status or headers."""
+    """An answer that differs from what its call usually says: in its message, status or headers.
+
+    Where something was made whose address is not the call's own, it is `below` that, by this id.
+    """
 
     data: Data
     says: str | None = None
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    below: str = ""
 
 
 def as_answered(found: Any) -> Answered[Any]:

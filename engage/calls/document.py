@@ -38,7 +38,8 @@ _IDEMPOTENCY_KEY = OpenApiParameter(
     description="A key that you choose for this call, ideally a random one: 1 to 255 visible ASCII characters. For 24 "
     "hours, a call with the same key and the same body is not carried out again: it returns the first answer, with "
     "`Idempotency-Replayed: true`. A different body with the same key is refused. Only successes are kept: a call that "
-    "was refused can be corrected and sent again with the same key. Each caller and each path has its own keys.",
+    "was refused can be corrected and sent again with the same key. Each caller and each path has its own keys. In "
+    "double quotes, as the IETF's draft writes it, it is the same key.",
 )
 
 

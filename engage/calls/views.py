@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, wraps
+from http import HTTPStatus
 from itertools import groupby
 from types import NoneType
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path
+from django.utils.encoding import escape_uri_path
 from rest_framework.request import Request
 
 from engage.calls.asked import Asked, AskedBySdk
@@ -15,6 +17,7 @@ from engage.calls.call import Call, as_answered
 from engage.calls.document import described
 from engage.calls.queries import DRY_RUN_MESSAGE, DryRun, is_dry_run, is_tolerant, read_query, require_known
 from engage.http.envelope import success
+from engage.http.preconditions import unless_known
 from engage.http.replays import once_per_key
 from engage.http.views import FOREIGN_WORKSPACE, AllJourneysNeeded, SdkView, ServerView, WorkspaceNotFound
 from engage.json.fields import snake_case
@@ -143,7 +146,8 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
         if call.names and call.names.missing and not view.is_own(view.ids["workspace_id"]):
             raise call.names.missing(view.ids[call.names.keyword]).because(FOREIGN_WORKSPACE)
         asked = view.asked(body=body, query=query, request=request)
-        return answered(call, call.function(asked, **call.found(asked.workspace_id, view.ids)), query)
+        response = answered(call, call.function(asked, **call.found(asked.workspace_id, view.ids)), query, request.path)
+        return unless_known(request._request, response) if call.method == "GET" else response
 
     if not call.once:
         return described(call, answer)
@@ -160,8 +164,8 @@ def _query(call: Call, request: Request) -> Any:
     return read_query(shape, request.query_params) if shape else None
 
 
-def answered(call: Call, found: Any, query: Any) -> HttpResponseBase:
-    """The response to a call whose function returned this."""
+def answered(call: Call, found: Any, query: Any, path: str) -> HttpResponseBase:
+    """The response to a call of this path whose function returned this."""
     if isinstance(found, HttpResponseBase):
         return found
     one = as_answered(found)
@@ -170,4 +174,6 @@ def answered(call: Call, found: Any, query: Any) -> HttpResponseBase:
     response = success(says, written(one.data), status=one.status or call.status)
     for name, value in one.headers.items():
         response[name] = value
+    if response.status_code == HTTPStatus.CREATED:
+        response["Location"] = escape_uri_path(f"{path}/{one.below}" if one.below else path)
     return response

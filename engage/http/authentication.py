@@ -83,6 +83,7 @@ class InvalidAppId(Refusal):
 
     status = 401
     error = "Invalid app id"
+    sends = {"WWW-Authenticate": "X-App-Id"}
     says = "The header X-App-Id, or app in the query string, must hold the id of an enabled app."
 
 

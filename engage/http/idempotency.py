@@ -29,6 +29,8 @@ from engage.models import IdempotencyRecord
 
 KEPT_FOR = timedelta(hours=24)
 _LOCK = Statement("SELECT pg_try_advisory_xact_lock({lock})")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])+)"')
+_ESCAPED = re.compile(r'\\(["\\])')
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -68,7 +70,7 @@ class Caller:
 
 @dataclass(frozen=True, kw_only=True)
 class KeyedCall:
-    """A call with a well-formed Idempotency-Key; `body` is any JSON value."""
+    """A call with a well-formed Idempotency-Key, as it was sent; `body` is any JSON value."""
 
     caller: Caller
     path: str
@@ -77,8 +79,16 @@ class KeyedCall:
 
     @cached_property
     def digest(self) -> bytes:
+        return self._digest(bare_key(self.key))
+
+    @property
+    def digests(self) -> list[bytes]:
+        """Also that under which versions before 1.1 have kept an answer to a key in quotes."""
+        return [self.digest] if self.key == bare_key(self.key) else [self.digest, self._digest(self.key)]
+
+    def _digest(self, key: str) -> bytes:
         of_whom = f"\n{self.caller.person}" if self.caller.person else ""
-        return hashlib.sha256(f"{self.path}\n{self.key}{of_whom}".encode()).digest()
+        return hashlib.sha256(f"{self.path}\n{key}{of_whom}".encode()).digest()
 
     @cached_property
     def body_digest(self) -> bytes:
@@ -102,8 +112,14 @@ class KeptAnswer:
 
 def require_idempotency_key(text: str, *, called: str = "The header Idempotency-Key") -> None:
     """Raises InvalidRequest unless the text is a valid key: 1 to 255 visible ASCII characters."""
-    if not _KEY.fullmatch(text):
+    if not _KEY.fullmatch(bare_key(text)):
         raise InvalidRequest(f"{called} must be 1 to 255 visible ASCII characters.")
+
+
+def bare_key(text: str) -> str:
+    """The key without the quotes in which the IETF's draft writes it."""
+    quoted = _QUOTED.fullmatch(text)
+    return _ESCAPED.sub(r"\1", quoted[1]) if quoted else text
 
 
 def begin_once(call: KeyedCall, *, now: datetime) -> KeptAnswer | None:
@@ -142,8 +158,8 @@ def keep_answer(call: KeyedCall, answer: KeptAnswer) -> None:
 
 def _records(call: KeyedCall) -> QuerySet[IdempotencyRecord]:
     if call.caller.api_key_id is not None:
-        return IdempotencyRecord.objects.filter(api_key_id=call.caller.api_key_id, call_digest=call.digest)
-    return IdempotencyRecord.objects.filter(app_id=call.caller.app_id, call_digest=call.digest)
+        return IdempotencyRecord.objects.filter(api_key_id=call.caller.api_key_id, call_digest__in=call.digests)
+    return IdempotencyRecord.objects.filter(app_id=call.caller.app_id, call_digest__in=call.digests)
 
 
 def prune_idempotency_records(*, now: datetime, dry_run: bool = False, batch: int = 1000) -> int:

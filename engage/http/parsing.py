@@ -16,6 +16,8 @@ from engage.http.inflation import inflate
 from engage.json.storable import parse_object
 from engage.sizes import KIB, MAX_BODY_BYTES, MAX_BODY_VALUES
 
+_GZIP = ("gzip", "x-gzip")  # RFC 9110 has both mean the same
+
 
 class _JsonObjectParser(BaseParser):
     """Reads at most `view.max_body_bytes`, and `view.max_inflated_bytes` after decompression with gzip.
@@ -69,9 +71,10 @@ def _is_packed(context: Mapping[str, Any]) -> bool:
     if charset and charset.group(1).lower() not in {"utf-8", "utf8"}:
         raise UnsupportedMediaType("The body must be UTF-8.")
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
-    if encoding not in {"", "identity", "gzip"}:
-        raise UnsupportedMediaType(f"The body must be plain or gzip; its Content-Encoding is {encoding[:40]!r}.")
-    return bool(encoding == "gzip")
+    if encoding not in {"", "identity", *_GZIP}:
+        says = f"The body must be plain or gzip; its Content-Encoding is {encoding[:40]!r}."
+        raise UnsupportedMediaType(says, headers={"Accept-Encoding": "gzip"})
+    return encoding in _GZIP
 
 
 class NoUploads(FileUploadHandler):
@@ -82,6 +85,8 @@ class NoUploads(FileUploadHandler):
 
 
 _ANYTHING = "*/*"
+_PAGES = ("text/html", "application/xhtml+xml")
+_UNWANTED = re.compile(r";\s*q\s*=\s*0(\.0*)?\s*(;|$)")  # a weight of nothing
 
 
 class LenientNegotiation(DefaultContentNegotiation):
@@ -94,7 +99,9 @@ class LenientNegotiation(DefaultContentNegotiation):
         first, *others = renderers
         if not others and request.META.get("HTTP_ACCEPT", _ANYTHING) in {_ANYTHING, first.media_type}:
             return first, str(first.media_type)
-        chosen: tuple[BaseRenderer, str] = super().select_renderer(request, [first, *others], format_suffix)
+        ranges = _ranges(request)
+        wanted = [one for one in (first, *others) if not _is_refused(str(one.media_type), ranges)]
+        chosen: tuple[BaseRenderer, str] = super().select_renderer(request, wanted, format_suffix)
         return chosen
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
@@ -107,4 +114,32 @@ class LenientNegotiation(DefaultContentNegotiation):
         if not request.headers.get("Accept", _ANYTHING).strip(" \t,"):
             return [_ANYTHING]
         accepted = super().get_accept_list(request)
-        return [_ANYTHING if one.partition(";")[0].strip() == "*" else one for one in accepted]
+        wanted = [one for one in accepted if not _UNWANTED.search(one)]
+        return [_ANYTHING if one.partition(";")[0].strip() == "*" else one for one in wanted]
+
+
+class PageNegotiation(LenientNegotiation):
+    """For an address that has a page for who asks for one, and JSON for all others."""
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        if asks_for_page(request):
+            return (first := next(iter(renderers))), str(first.media_type)
+        return super().select_renderer(request, renderers, format_suffix)
+
+
+def asks_for_page(request: Request) -> bool:
+    """Whether the caller, as browsers do, names HTML among what it accepts."""
+    return any(one in _PAGES and not _UNWANTED.search(whole) for one, whole in _ranges(request).items())
+
+
+def _ranges(request: Request) -> dict[str, str]:
+    """What `Accept` lists, by the type without its parameters."""
+    return {one.partition(";")[0].strip().lower(): one for one in request.headers.get("Accept", "").split(",")}
+
+
+def _is_refused(media_type: str, ranges: Mapping[str, str]) -> bool:
+    """Whether of what fits the type the closest has `q=0`."""
+    closest = (media_type, f"{media_type.partition('/')[0]}/*", _ANYTHING)
+    return bool(_UNWANTED.search(next((ranges[one] for one in closest if one in ranges), "")))

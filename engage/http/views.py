@@ -1,13 +1,13 @@
 """The base of all API views: authentication of the caller, rate limits and their headers."""
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, wraps
 from typing import Any, ClassVar, Never, cast
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from rest_framework.exceptions import MethodNotAllowed
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from engage.audit.acting import set_actor
 from engage.audit.refusals import record_refused_call
 from engage.database.keys import is_key
-from engage.errors import Refusal
+from engage.errors import MethodNotAllowed, Refusal
 from engage.http.app_quotas import count_bridge_call, kib_of
 from engage.http.authentication import (
     ApiKeyAuthentication,
@@ -25,6 +25,7 @@ from engage.http.authentication import (
 )
 from engage.http.caps import SITE_FACTOR
 from engage.http.client_address import client_address, site_of
+from engage.http.envelope import failure
 from engage.http.idempotency import Caller
 from engage.http.parsing import PlainTextJsonParser, StrictJsonParser
 from engage.http.rate_limit import RateLimitExceeded, Usage, count_call
@@ -33,6 +34,8 @@ from engage.rates import parse_rate
 from engage.scopes import Scope, ScopeMissing, require_scope
 from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 
+_Function = Callable[..., HttpResponse]
+_READING = ("GET", "HEAD")
 FOREIGN_WORKSPACE = "This API key belongs to another workspace than the one in the path."
 
 
@@ -75,7 +78,7 @@ class ApiView(APIView):
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Never:
         taken = f'Method "{request.method}" not allowed; this address takes {", ".join(self.allowed_methods)}.'
-        raise MethodNotAllowed(request.method, detail=taken)
+        raise MethodNotAllowed(taken)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answers, and takes apart the circles in which view and request refer to each other.
@@ -88,6 +91,20 @@ class ApiView(APIView):
             set_actor(None)
             vars(self.request).get("parser_context", {}).clear()
             vars(self).clear()
+
+
+def only_read(view: _Function) -> _Function:
+    """For an address that is only read: other methods are 405 in JSON, before a CSRF token is asked for."""
+
+    @csrf_exempt
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method in _READING:
+            return view(request, *args, **kwargs)
+        allowed = {"Allow": ", ".join(_READING)}
+        return failure(MethodNotAllowed(f'Method "{request.method}" not allowed.', headers=allowed))
+
+    return guarded
 
 
 class _LimitedView(ApiView):

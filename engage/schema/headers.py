@@ -30,14 +30,21 @@ _OF_A_CALL_IF_COUNTED = {
 _RETRY_AFTER = {
     "Retry-After": _header("How many seconds to wait before trying again; at least 1.", kind="integer", always=True)
 }
-_AUTHENTICATE = {"WWW-Authenticate": _header("`Bearer`.", always=True)}
+_AUTHENTICATE = {"WWW-Authenticate": _header("`Bearer`, or the header that has to tell it.", always=True)}
+_SCOPE_NEEDED = {"WWW-Authenticate-If-Scope-Missing": _header("What scope the call needs, where the key lacks that.")}
+_LOCATION = {"Location": _header("The address of what was created.", always=True)}
+_CODINGS = {"Accept-Encoding": _header("`gzip`, where the body has another `Content-Encoding`.")}
 HEADERS = {
     **_OF_EVERY_ANSWER,
     **_OF_A_COUNTED_CALL,
     **_OF_A_CALL_IF_COUNTED,
     **_RETRY_AFTER,
     **_AUTHENTICATE,
+    **_SCOPE_NEEDED,
+    **_LOCATION,
+    **_CODINGS,
 }
+_OF_STATUS = {"201": _LOCATION, "401": _AUTHENTICATE, "415": _CODINGS}
 # Always refused before the call is counted.
 _UNCOUNTED = {"401"}
 # May come before or after the call is counted: an unknown host or address, or a failure on our side.
@@ -48,7 +55,7 @@ def add_headers(operation: Schema) -> None:
     """Adds to each answer of the operation references to the headers that it has."""
     for status, response in operation["responses"].items():
         references = {
-            component.removesuffix(_IF_COUNTED): {"$ref": f"#/components/headers/{component}"}
+            component.partition("-If-")[0]: {"$ref": f"#/components/headers/{component}"}
             for component in _headers_of(status, operation)
         }
         response["headers"] = response.get("headers", {}) | references
@@ -70,6 +77,7 @@ def _headers_of(status: str, operation: Schema) -> list[str]:
         names += _OF_A_COUNTED_CALL
     if status in {"429", "503"}:
         names += _RETRY_AFTER
-    if status == "401" and {API_KEY: []} in operation["security"]:
-        names += _AUTHENTICATE
+    names += _OF_STATUS.get(status, ())
+    if status == "403" and {API_KEY: []} in operation["security"]:
+        names += _SCOPE_NEEDED
     return names

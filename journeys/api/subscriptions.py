@@ -18,6 +18,7 @@ from engage.database.object_ids import ObjectId, new_object_id
 from engage.errors import MissingParameter, Refusal
 from engage.feed import FeedType
 from engage.http.paging import InvalidCursor, parse_cursor, written_cursor
+from engage.http.preconditions import Seen
 from engage.json.fields import Parsed, Whole
 from engage.scopes import Scope
 from journeys import wakeups
@@ -182,13 +183,13 @@ def create_subscription(asked: Asked[SubscriptionBody, None]) -> Answered[Defini
         workspace_id=asked.workspace_id,
         named=key,
         written={name: value for name, value in sent.items() if value is not None},
-        if_match=None,
+        seen=Seen(),
         confirmed=False,
         dry_run=False,
         now=timezone.now(),
         in_path=False,
     )
-    return as_read(done.definition)
+    return replace(as_read(done.definition), below=done.definition.row.id)
 
 
 @get(

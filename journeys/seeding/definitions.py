@@ -14,6 +14,7 @@ from django.utils.crypto import salted_hmac
 
 from engage.database.object_ids import is_object_id
 from engage.errors import FailureDetail, Refusal
+from engage.http.preconditions import Seen
 from engage.json.compact import same_json, sorted_json
 from engage.json.documents import Part, Reading
 from engage.json.storable import unstorable
@@ -54,22 +55,6 @@ def _top(place: str) -> str:
     return place.partition(".")[0].partition("[")[0]
 
 
-class PreconditionRequired(Refusal):
-    """What is there is changed, or deleted, only by a call that names the version that it has seen."""
-
-    status = 428
-    error = "Precondition required"
-    says = "This changes what is there. Read it, and send its ETag in the header If-Match."
-
-
-class PreconditionFailed(Refusal):
-    """The definition is another one than the call expects; nothing was changed."""
-
-    status = 412
-    error = "Precondition failed"
-    says = "It has changed since: its ETag is another one than that in If-Match. Read it again."
-
-
 @dataclass(frozen=True, kw_only=True)
 class Definition:
     """A definition as it is stored: `item` is masked. `etag` is over all of it, secrets included."""
@@ -105,7 +90,7 @@ def put_definition(
     workspace_id: str,
     named: str,
     written: Mapping[str, Any],
-    if_match: str | None,
+    seen: Seen,
     confirmed: bool,
     dry_run: bool,
     now: datetime,
@@ -120,7 +105,7 @@ def put_definition(
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)  # one definition at a time
     stored = kind.find(workspace_id, named).select_for_update(no_key=True).first()
-    if stored is None and (if_match is not None or is_object_id(named)):
+    if stored is None and (seen.if_match is not None or is_object_id(named)):
         raise kind.missing(named)  # whoever names a version has seen one
     before = {} if stored is None else kind.written(stored)
     inside = queued_and_inside(stored)[1] if isinstance(stored, Journey) else None
@@ -130,8 +115,11 @@ def put_definition(
     after = kind.written(row)
     changed = [name for name in {**before, **after} if not _is_same(name, before, after)]
     moving = None
-    if not dry_run and stored is not None and changed:
-        _require_match(if_match, before)
+    if stored is not None:
+        etag = _etag(before)
+        seen.require_unseen(etag)
+        if changed and not dry_run:
+            seen.require_seen(etag)
     if moved_by is not None and isinstance(row, Journey):
         moving = would_move(row) if dry_run else begin_move(row, actor=moved_by)
     if dry_run:
@@ -146,12 +134,10 @@ def put_definition(
 
 
 @transaction.atomic
-def delete_definition(
-    kind: Kind, *, workspace_id: str, named: str, if_match: str | None, actor: str, now: datetime
-) -> None:
+def delete_definition(kind: Kind, *, workspace_id: str, named: str, seen: Seen, actor: str, now: datetime) -> None:
     """Deletes the definition; a journey is archived. Raises what the kind does if it is in use."""
     row = _found(kind, workspace_id, named, locked=True)
-    _require_match(if_match, kind.written(row))
+    seen.require_seen(_etag(kind.written(row)))
     kind.delete(row, actor, now)
 
 
@@ -211,11 +197,3 @@ def _etag(item: Item) -> str:
     """Secrets are in it, so it is keyed: nobody can guess them by it."""
     whole = sorted_json({name: value for name, value in item.items() if name != "active"})
     return f'"{salted_hmac("definition", whole).hexdigest()[:32]}"'
-
-
-def _require_match(if_match: str | None, stored: Item) -> None:
-    if if_match is None:
-        raise PreconditionRequired
-    sent = {one.strip().removeprefix("W/") for one in if_match.split(",")}
-    if not {"*", _etag(stored)} & sent:
-        raise PreconditionFailed

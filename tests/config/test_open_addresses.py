@@ -113,6 +113,22 @@ def test_each_address_that_answers_strangers_has_a_row(client: Client) -> None:
     assert found == ROWS.keys(), found ^ ROWS.keys()
 
 
+@pytest.mark.parametrize("route", [route for route in ROWS if route not in IN_PATHS and "admin/" not in route])
+@pytest.mark.django_db
+def test_who_asks_for_a_page_is_refused_for_that_at_no_address_but_the_schema(client: Client, route: str) -> None:
+    for accept in ("text/html", "text/html,application/xhtml+xml"):
+        answer = client.get(address_of(route), headers={"Accept": accept})
+        assert (answer.status_code == 406) == (route == "api/v1/schema")
+
+
+@pytest.mark.parametrize("route", [route for route in ROWS if "admin/" not in route])
+@pytest.mark.django_db
+def test_what_is_only_read_says_so_in_json(route: str) -> None:
+    answer = Client(enforce_csrf_checks=True).post(address_of(route))
+    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+    assert "GET" in answer["Allow"]
+
+
 @pytest.mark.django_db
 @pytest.mark.urls("tests.admin.openid_urls")
 @pytest.mark.parametrize("route", ROWS)

@@ -94,6 +94,28 @@ def test_what_is_changed_must_have_been_seen(acme: Workspace, server: ServerClie
     assert "hush" not in written()
 
 
+@of_each_kind
+@pytest.mark.django_db
+def test_what_is_there_is_not_created_and_what_is_known_not_sent(
+    acme: Workspace, server: ServerClient, kind: Any
+) -> None:
+    path, first, second, *_ = kind
+    path = f"/api/v1/{path}"
+    made = server.put(path, first, headers={"If-None-Match": "*"})
+    etag = (data(made, status=201), made["ETag"])[1]
+    for known in (etag, f"W/{etag}", f'"other", {etag}', f'"a",W/{etag} , "b"', "*"):
+        answer = server.get(path, headers={"If-None-Match": known})
+        assert (answer.status_code, answer.content, answer["ETag"]) == (304, b"", etag), known
+    assert server.get(path, headers={"If-None-Match": '"other", "more"'}).status_code == 200
+    before = stored()
+    for names in ("*", etag, f'"other", {etag}'):
+        for query in ("", "?dryRun=true"):
+            answer = server.put(path + query, second, headers={"If-None-Match": names, "If-Match": etag})
+            assert "must not be" in refused(answer, status=412, error="Precondition failed")
+    assert stored() == before
+    assert server.put(path, second, headers={"If-None-Match": '"other"', "If-Match": etag}).status_code == 200
+
+
 def masked(item: dict[str, Any]) -> dict[str, Any]:
     return {"headers": dict.fromkeys(item["headers"], "***")} if "headers" in item else {}
 

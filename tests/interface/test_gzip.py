@@ -30,10 +30,18 @@ def send(server: ServerClient, journey: Journey, packed: bytes) -> Answer:
     return trigger(server, journey, packed, headers=PACKED)
 
 
-@each("encoding", ["gzip", "GZIP", " gzip "])
+@each("encoding", ["gzip", "GZIP", " gzip ", "x-gzip"])
 def test_a_packed_body_is_read(server: ServerClient, journey: Journey, encoding: str) -> None:
     answer = trigger(server, journey, gzip.compress(ADA), headers={"Content-Encoding": encoding})
     assert data(answer)["queued"] is True
+
+
+@each("encoding", ["br", "deflate", "gzip, gzip", "x-none"])
+def test_another_coding_is_told_the_one_that_there_is(server: ServerClient, journey: Journey, encoding: str) -> None:
+    answer = trigger(server, journey, ADA, headers={"Content-Encoding": encoding})
+    refused(answer, status=415, error="Unsupported media type")
+    assert answer["Accept-Encoding"] == "gzip"
+    assert "Accept-Encoding" not in trigger(server, journey, ADA, content_type="text/xml")
 
 
 @each("encoding", ["identity", ""])

@@ -1,5 +1,6 @@
 """`Idempotency-Key`: a call that is sent again is not done again, and gets its first answer."""
 
+import hashlib
 import json
 from collections import Counter
 from datetime import timedelta
@@ -61,6 +62,25 @@ def test_a_minimal_answer_is_given_again_as_it_was(server: ServerClient, journey
     again = trigger(server, journey, FORMS["many"], headers=KEY)  # what came first decides the form
     assert is_replay_of(again, first)
     assert first["Preference-Applied"] == again["Preference-Applied"] == "return=minimal"
+
+
+def test_a_key_in_quotes_is_the_bare_one(server: ServerClient, journey: Journey) -> None:
+    """As the IETF's draft writes it. What a version before has kept under the quotes is found by them."""
+    for quoted, bare in (('"4711"', "4711"), (r'"a\"b\\"', 'a"b\\')):
+        first = trigger(server, journey, ADA, headers={"Idempotency-Key": quoted})
+        for key in (bare, quoted):
+            assert is_replay_of(trigger(server, journey, ADA, headers={"Idempotency-Key": key}), first)
+    for other in ('"4711', '""', "'4711'", '"4711" '):
+        assert data(trigger(server, journey, ADA, headers={"Idempotency-Key": other.strip() + "x"}))["queued"]
+    record = IdempotencyRecord.objects.filter(call_digest=digest_of(server, journey, "4711"))
+    assert record.update(call_digest=digest_of(server, journey, '"4711"')) == 1
+    assert trigger(server, journey, ADA, headers={"Idempotency-Key": '"4711"'})["Idempotency-Replayed"] == "true"
+    refused(trigger(server, journey, ADA, headers={"Idempotency-Key": '"a b"'}), status=400, error="Invalid request")
+
+
+def digest_of(server: ServerClient, journey: Journey, key: str) -> bytes:
+    path = f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger"
+    return hashlib.sha256(f"{path}\n{key}".encode()).digest()
 
 
 def test_an_exclusion_is_answered_again(server: ServerClient, journey: Journey) -> None:

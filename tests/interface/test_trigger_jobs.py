@@ -1,5 +1,6 @@
 """`GET /api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs`: what became of everybody whom a call queued."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_pages_tell_of_each_job_once_and_in_order(
     server: ServerClient, journey: Journey, called: dict[str, Any], query: str
 ) -> None:
     let_workers_decide()
-    whole = data(server.get(path_of(journey, called, query.replace("limit", "ignored"))), status=200)["jobs"]
+    whole = data(server.get(path_of(journey, called, re.sub(r"limit=\d&?", "", query))), status=200)["jobs"]
     split = list(pages(server, path_of(journey, called, query)))
     assert [job for page in split for job in page] == whole
     assert [len(page) for page in split[:-1]] == [int(query[7])] * (len(split) - 1)

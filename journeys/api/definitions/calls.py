@@ -13,6 +13,7 @@ from engage.calls.asked import Asked
 from engage.calls.call import Answered, Call, PathId, delete, get, put
 from engage.calls.queries import DRY_RUN_MESSAGE
 from engage.errors import MissingParameter, Refusal
+from engage.http.preconditions import PreconditionFailed, PreconditionRequired, Seen
 from engage.scopes import Scope
 from journeys.api.definitions.bodies import (
     DefinitionDeleted,
@@ -22,8 +23,6 @@ from journeys.api.definitions.bodies import (
 from journeys.seeding import kinds
 from journeys.seeding.definitions import (
     Definition,
-    PreconditionFailed,
-    PreconditionRequired,
     SecretsMissing,
     delete_definition,
     get_definition,
@@ -40,6 +39,15 @@ _IF_MATCH = OpenApiParameter(
     description="The ETag of what you have read. Needed to change or delete what is there, and for nothing else: "
     "creating, a dry run, and a body that changes nothing need none. `*` stands for whatever is there.",
 )
+
+
+def _if_none_match(description: str) -> OpenApiParameter:
+    schema = {"type": "string"}
+    return OpenApiParameter("If-None-Match", schema, location=OpenApiParameter.HEADER, description=description)
+
+
+_IF_NEW = _if_none_match("`*` to create only: what is there is then refused, also in a dry run.")
+_IF_OTHER = _if_none_match("ETags of what you have. Where it is one of them, the answer is 304.")
 
 
 def _etag_of(*statuses: int) -> OpenApiParameter:
@@ -61,9 +69,15 @@ _put = partial(
     put,
     **_common,
     answer={HTTPStatus.OK: "What was there is now as the body says.", HTTPStatus.CREATED: "It was created."},
-    parameters=[_IF_MATCH, _etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
+    parameters=[_IF_MATCH, _IF_NEW, _etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
 )
-_get = partial(get, **_common, says="Definition found.", answer="The definition.", parameters=[_etag_of(HTTPStatus.OK)])
+_get = partial(
+    get,
+    **_common,
+    says="Definition found.",
+    answer={HTTPStatus.OK: "The definition.", HTTPStatus.NOT_MODIFIED: "It is what you have."},
+    parameters=[_IF_OTHER, _etag_of(HTTPStatus.OK, HTTPStatus.NOT_MODIFIED)],
+)
 _delete = partial(
     delete,
     **_common,
@@ -151,7 +165,7 @@ class Calls:
             workspace_id=asked.workspace_id,
             named=named,
             written={name: value for name, value in sent.items() if value is not None},
-            if_match=asked.request.headers.get("If-Match"),
+            seen=Seen.by(asked.request._request),
             confirmed=confirmed,
             dry_run=dry_run,
             now=timezone.now(),
@@ -182,7 +196,7 @@ class Calls:
             self.kind,
             workspace_id=asked.workspace_id,
             named=named,
-            if_match=asked.request.headers.get("If-Match"),
+            seen=Seen.by(asked.request._request),
             actor=asked.actor,
             now=timezone.now(),
         )

@@ -97,13 +97,15 @@ def test_what_is_not_served_is_not_said_to_be_allowed(path: str) -> None:
     assert "OPTIONS" not in answer["Allow"]
 
 
-@each("accepted", ["", " ", ",", "*", "*; q=.2", "text/html, image/gif, *; q=.2", "*/*"])
+@each("accepted", ["", " ", ",", "*", "*; q=.2", "text/html, image/gif, *; q=.2", "*/*",
+                   "application/json;q=0.5", "application/*;q=0, application/json", "text/html;q=0, */*"])  # fmt: skip
 def test_json_is_served_to_who_accepts_anything(server: ServerClient, acme: Workspace, accepted: str) -> None:
     answer = server.get(f"/api/v1/journeys/{acme.id}/jobs/none", headers={"Accept": accepted})
     refused(answer, status=404, error="Job not found")
 
 
-@each("accepted", ["text/html", "text/*", "*html", "*/html", "text/html;*"])
+@each("accepted", ["text/html", "text/*", "*html", "*/html", "text/html;*", "application/json;q=0",
+                   "application/json; q=0.000, */*", "*/*;q=0", "*;q=0", "application/*;q=0 , */*;q=1"])  # fmt: skip
 def test_who_accepts_no_json_is_told_so(server: ServerClient, acme: Workspace, accepted: str) -> None:
     answer = server.get(f"/api/v1/journeys/{acme.id}/jobs/none", headers={"Accept": accepted})
     assert refused(answer, status=406, error="Not acceptable") == "The service answers in application/json only."

@@ -15,6 +15,13 @@ def test_others_get_json() -> None:
         assert (answer.json()["data"], answer["Vary"]) == (PLACES, "Accept")
 
 
+def test_who_asks_for_a_page_alone_gets_it() -> None:
+    for accept in ("text/html", "text/html,application/xhtml+xml", "application/xhtml+xml", "text/html;q=0.3"):
+        assert Client().get("/", headers={"Accept": accept})["Content-Type"] == "text/html; charset=utf-8", accept
+    for accept in ("image/png", "application/json;q=0", "text/html;q=0"):
+        assert Client().get("/", headers={"Accept": accept}).json()["code"] == "not_acceptable", accept
+
+
 def test_a_browser_gets_a_page_that_leads_on(settings: Settings) -> None:
     for production, more in ((False, {"/demo"}), (True, set[str]())):
         settings.PRODUCTION = production
