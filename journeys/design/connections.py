@@ -25,6 +25,7 @@ from journeys.models import Connection
 from journeys.operations.redaction import url_without_secrets
 from journeys.steps.provider import InvalidConnection, Provider, parse_provider
 from journeys.steps.secrets import as_stored, masked, secrets_of
+from journeys.webhooks.by_connection import go_over_from
 
 MOST_CONNECTIONS, MOST_BYTES, DEEPEST = 100, 256 * KIB, 30
 _SPELLINGS = {"key": "key", "name": "name", "channel": "channel", "per_second": "perSecond"}
@@ -79,8 +80,10 @@ def save_connection(
         return SavedConnection(connection, "unchanged")
     if stored is not None and not confirmed and (broken := journeys_broken_by(provider, workspace_id=workspace.pk)):
         raise BreaksJourneys(f"By this, journeys could not send any more: {'; '.join(broken)}")
-    connection.host, connection.updated_at = provider.host, now
+    formerly, connection.host, connection.updated_at = connection.host, provider.host, now
     connection.save()
+    if stored is not None and formerly != connection.host:
+        go_over_from(formerly, workspace_id=workspace.pk, connection_id=connection.pk)
     record(*saved(connection, before=before, after=after))
     return SavedConnection(connection, "created" if before is None else "changed")
 

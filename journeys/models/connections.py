@@ -37,7 +37,7 @@ class Variable(models.Model):
 class Connection(models.Model):
     """A provider that journeys call: a request that is written once, with its secrets. Steps name it by its key.
 
-    It holds at once: also for those inside, and for what has begun since.
+    It holds at once: also for those inside, and at the next attempt of what was sent before.
     """
 
     class Channel(models.TextChoices):

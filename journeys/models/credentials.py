@@ -75,8 +75,12 @@ def holds_sealed(steps: Any) -> bool:
     return any(found)
 
 
-def stored_headers(headers: Mapping[str, str]) -> Any:
-    """The headers as the column's JSON holds them, for statements that the ORM does not write."""
+def stored_headers(headers: Mapping[str, str], secret_url: str | None) -> Any:
+    """The headers, with the URL if it is a secret, as the column's JSON holds them, for statements that the ORM does
+    not write.
+    """
+    if secret_url is not None:
+        headers = {**headers, SECRET_URL: secret_url}
     return dict(headers) if holds_no_credential(headers) else encrypted_json(dict(headers))
 
 

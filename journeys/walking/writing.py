@@ -1,7 +1,7 @@
 """Writing the results of a batch of walks: one statement per kind, whatever the number of enrollments."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from customers.events import NewEvent
@@ -15,7 +15,7 @@ from journeys.due import Due
 from journeys.enrollments.transitions import EnrollmentStop, go_on, note_heard
 from journeys.enrollments.withdrawing import withdraw_of_exited
 from journeys.models import Enrollment
-from journeys.models.credentials import SECRET_URL, stored_headers
+from journeys.models.credentials import stored_headers
 from journeys.steps.results import (
     AwaitChange,
     AwaitEvent,
@@ -219,7 +219,7 @@ def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> No
                     request.host,
                     request.method,
                     request.url,
-                    json.dumps(stored_headers(_headers(request))),
+                    json.dumps(stored_headers(request.headers, request.secret_url)),
                     request.body,
                     None if request.answer_rules is None else json.dumps(request.answer_rules),
                     None if request.give_up_after is None else request.give_up_after.total_seconds(),
@@ -277,10 +277,6 @@ def _source(entry: _NewRun, request: WebhookRequest) -> str:
     if request.connection_id is not None:
         return source_of_connection(request.connection_id)
     return source_of_step(journey_id=entry.position.journey_id, step_id=entry.step_record.step_id)
-
-
-def _headers(request: WebhookRequest) -> Mapping[str, str]:
-    return request.headers if request.secret_url is None else {**request.headers, SECRET_URL: request.secret_url}
 
 
 def _stop(walked: Walked) -> EnrollmentStop:

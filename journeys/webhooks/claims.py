@@ -14,7 +14,8 @@
 6. A delivery whose journey is held is suspended. The journey's row is locked against a resumption meanwhile, which
    therefore finds it. A claim may be older than a hold that has been answered, so an attempt only begins for a moment
    after its claim began to look; later, it is looked at again, or given back.
-7. A delivery that cannot be read, because the key is missing that decrypts it, costs the others nothing: it keeps its
+7. What goes by a connection is filled in anew if that was changed (by_connection.py).
+8. A delivery that cannot be read, because the key is missing that decrypts it, costs the others nothing: it keeps its
    lease, and its `result` says why it waits. No attempt is used up.
 """
 
@@ -34,6 +35,7 @@ from engage.request_log import Trail
 from journeys.failures import for_the_record
 from journeys.models.credentials import SECRET_URL
 from journeys.models.webhooks import webhook_id_of
+from journeys.webhooks.by_connection import filled_in
 from journeys.webhooks.claim_statements import CLAIM, NOT_HELD
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.signing_secrets import current_secrets
@@ -137,10 +139,13 @@ def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
             workspaces=list(slots.of_workspaces.items()),
         )
         slots.paced, suspended = found[0]["paced"], found[0]["suspended"]
-        claimed, unready = _opened([traced(row) for row in found if row["id"] is not None], asked)
+        rows, back = filled_in([row for row in found if row["id"] is not None])
+        if back:
+            _GIVE_BACK.execute(unsent=[(row["id"], row["number"], row["leased_until"]) for row in back])
+        claimed, unready = _opened([traced(row) for row in rows], asked)
         if unready:
             _SAY_WHY.execute(unready=unready)
-        if claimed or not (unready or suspended):
+        if claimed or not (unready or suspended or back):
             break
     return _confirmed(claimed, asked)
 

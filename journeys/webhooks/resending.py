@@ -1,6 +1,7 @@
 """Sends failed webhooks again on request: one, some, or in the background all that meet what staff ask for.
 
-1. `resend` makes deliveries due at once for one more attempt, with the same id and body. No enrollment moves.
+1. `resend` makes deliveries due at once for one more attempt, with the same id and body; where it goes by a
+   connection, as that is now (by_connection.py). No enrollment moves.
 2. `ask_to_resend` notes per workspace what is wanted, as of now, and how many that is.
 3. `go_on_resending` does a part of one of these: it locks its row, goes through the next deliveries in the order of
    their ends, and notes its place in the same transaction. Whoever comes second passes over the locked row; whoever
@@ -19,6 +20,7 @@ from django.db.models.functions import Now
 from engage.errors import Refusal
 from journeys.due import Due
 from journeys.models import Resending, WebhookDelivery
+from journeys.webhooks.by_connection import go_over
 from journeys.webhooks.failures import Wanted, count_by_workspace, failed, unread
 
 _PART = 500
@@ -51,6 +53,7 @@ def resend(deliveries: QuerySet[WebhookDelivery]) -> Sequence[int]:
     ids = list(ready.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
     again = {"state": WebhookDelivery.State.WAITING, "result": "", "again": True, "due_at": Now(), "give_up_at": None}
     WebhookDelivery.objects.filter(pk__in=ids).update(**again)
+    go_over(ids)
     return ids
 
 
