@@ -5,12 +5,13 @@ from typing import Annotated, NotRequired, Self, TypedDict
 
 
 class FailureDetail(TypedDict):
-    """One problem of several, or one of the customers in conflict."""
+    """One problem of several, or one of the customers in conflict, or where to go on."""
 
     field: Annotated[str, "The field."]
     place: NotRequired[Annotated[str, "Where that is in a definition, such as `steps[2].for`."]]
     message: NotRequired[Annotated[str, "What is wrong with it, as text."]]
     customerId: NotRequired[Annotated[str, "The id of the customer to whom the identifier belongs."]]
+    after: NotRequired[Annotated[str, "What to send as `after` instead."]]
 
 
 class Refusal(Exception):

@@ -15,6 +15,7 @@ from engage.http.query_strings import whole_number
 from engage.json.fields import Parsed, Whole
 from engage.json.keywords import Keywords
 from engage.models import ActorKind, AuditEntry
+from engage.positions import CursorFromAnotherHistory
 from engage.scopes import Scope
 
 _BAD_AFTER = InvalidRequest("after must be a whole number, as an earlier answer had it.")
@@ -127,8 +128,8 @@ _SWITCHED_ON = AuditRecord(
     tag="Access",
     says="Who did what, in the order in which it became known.",
     answer="A page of entries, which is empty if there is nothing new.",
-    examples={"A journey was switched on": AuditPage(entries=[_SWITCHED_ON], after=42)},
-    refuses=[_BAD_AFTER],
+    examples={"A journey was switched on": AuditPage(entries=[_SWITCHED_ON], after=217_364_881)},
+    refuses=[_BAD_AFTER, CursorFromAnotherHistory("217361281")],
 )
 def list_audit(asked: Asked[None, AuditQuery]) -> AuditPage:
     """Read who changed what

@@ -14,10 +14,11 @@ from engage.errors import InvalidRequest
 from engage.feed import FeedType
 from engage.http.paging import InvalidAfter, parse_after, written_cursor
 from engage.json.fields import Parsed, Whole
+from engage.positions import CursorFromAnotherHistory
 from engage.scopes import Scope
 from journeys.api.path_ids import ADAS_JOB, JOURNEY_ID, TRIGGER_ID
 from journeys.entering.trigger import JourneyNotFound, own_journey_ids
-from journeys.feed.reading import BEGINNING, FeedEvent, FeedOff, Place, Wanted, feed_part, require_feed
+from journeys.feed.reading import BEGINNING, FeedEvent, FeedOff, Place, Wanted, end_of_feed, feed_part, require_feed
 
 _MOST_NAMED = 50
 
@@ -85,6 +86,8 @@ _COMPLETED = FeedEvent(
     journey_id=JOURNEY_ID.example,
     trigger_id=TRIGGER_ID.example,
 )
+_CURSOR = written_cursor([1_795_201_680_000_042, 1])
+_ANOTHER_HISTORY = CursorFromAnotherHistory(_CURSOR)
 
 
 @get(
@@ -95,10 +98,10 @@ _COMPLETED = FeedEvent(
     says="What happened, the oldest first.",
     answer="A page of events, which is empty if there is nothing new: `Retry-After` then says when to ask again.",
     examples={
-        "One decided": FeedPage(events=[_DECIDED, _COMPLETED], next=written_cursor([42, 1])),
-        "Nothing new": Answered(data=FeedPage(events=[], next=written_cursor([42, 1])), headers={"Retry-After": "1"}),
+        "One decided": FeedPage(events=[_DECIDED, _COMPLETED], next=_CURSOR),
+        "Nothing new": Answered(data=FeedPage(events=[], next=_CURSOR), headers={"Retry-After": "1"}),
     },
-    refuses=[FeedOff(), InvalidAfter(), JourneyNotFound(JOURNEY_ID.example)],
+    refuses=[FeedOff(), _ANOTHER_HISTORY, InvalidAfter(), JourneyNotFound(JOURNEY_ID.example)],
 )
 def read_feed(asked: Asked[None, FeedQuery]) -> Answered[FeedPage]:
     """Read what happens
@@ -121,5 +124,9 @@ def read_feed(asked: Asked[None, FeedQuery]) -> Answered[FeedPage]:
         after=query.after or BEGINNING,
         limit=query.limit,
     )
+    if not part.events and part.is_all:
+        end, again = end_of_feed(asked.workspace_id)
+        if part.next > end:
+            raise CursorFromAnotherHistory(written_cursor(list(again)))
     waits = {} if part.events or not part.is_all else {"Retry-After": "1"}
     return Answered(data=FeedPage(events=part.events, next=written_cursor(list(part.next))), headers=waits)

@@ -135,7 +135,7 @@ _LISTED = ListedSubscription(
 )
 _FAILING: dict[str, Any] = {"failing_since": _AT, "last_failure": "Answered 500.", "waiting": 8}
 _PUSH = PushRecord(
-    delivery_id=f"psh_{SUBSCRIPTIONS.example_id}_1042",
+    delivery_id="psh_6b00b1b1aa4223798a14ff2c",
     events=100,
     is_test=False,
     state=Push.State.DELIVERED,

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from engage.database.object_ids import first_id_at
 from engage.database.parts import Part, part_of
 from engage.database.sql import Fragment, Template, compose
+from journeys.enrollments.ids import LATEST
 from journeys.models import Enrollment
 
 # An id has the second of its worker's clock, `entered_at` is by the database's.
@@ -49,7 +50,7 @@ def enrollments_part(
     *, workspace_id: str, journey_id: str, wanted: WantedEnrollments, after: str, limit: int
 ) -> Part[Enrollment]:
     """With their customers and the numbers of their revisions. The journey must be the workspace's."""
-    begin = max(after, first_id_at(wanted.since - _CLOCKS_DIFFER)) if wanted.since else after
+    begin = max(after, first_id_at(wanted.since - LATEST - _CLOCKS_DIFFER)) if wanted.since else after
     before = first_id_at(wanted.until + _CLOCKS_DIFFER) if wanted.until else _AFTER_ALL
     if wanted.step_id is None:
         order = "workspace_id, journey_id, id"

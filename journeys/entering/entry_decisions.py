@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from django.utils import timezone
 
 from engage.database.fragment import Fragment
-from engage.database.object_ids import new_object_ids
 from journeys.enrollments.early_events import Listener, earliest_events
+from journeys.enrollments.ids import enrollment_id
 from journeys.enrollments.knowledge import known_at_entry
 from journeys.enrollments.transitions import EnrollmentExit
 from journeys.entering.draws import Draw, Draws
@@ -109,7 +109,6 @@ def _decide_all(
     decided = DecidedJobs()
     pasts: dict[tuple[str, str, str | None], _Past] = {}
     entrances, draws = _Entrances(jobs), Draws(jobs, journeys)
-    ids = iter(new_object_ids(len(jobs)))
     for job in jobs:
         past = pasts.setdefault(
             (job.journey_id, job.customer_id, job.entrance_apart),
@@ -132,7 +131,7 @@ def _decide_all(
         if decision.exits_active:
             _exit(past, decided)
         if decision.enrolls:
-            decided.entries.append(_enter(next(ids), job, journey, past, leaves=leaving.get(job.id)))
+            decided.entries.append(_enter(job, journey, past, leaves=leaving.get(job.id)))
         elif decision.verdict is Verdict.HELD_OUT:
             decided.held_out.append((job, journey))
     decided.letting_go, decided.draws = entrances.letting_go, draws.fresh
@@ -175,9 +174,10 @@ def _exit(past: _Past, decided: DecidedJobs) -> None:
     past.active = None
 
 
-def _enter(enrollment_id: str, job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
+def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
     """`leaves` is why the customer leaves at once; None if they stay."""
-    entry = Entry(id=enrollment_id, job=job, journey=journey, state=Enrollment.State.ACTIVE)
+    id_ = enrollment_id(trigger_id=job.trigger_id, job_id=job.id, due_ms=job.due_ms, waited=job.waited)
+    entry = Entry(id=id_, job=job, journey=journey, state=Enrollment.State.ACTIVE)
     if leaves is not None:
         entry.state, entry.exit_reason = Enrollment.State.EXITED, leaves
     elif journey.first_step:

@@ -38,7 +38,7 @@ class WaitingJob(NamedTuple):
     `traceparent` are of the call or event that queued it; "" and None for a supposed job. Events with a higher `serial`
     came after it was queued; None if that is not known, as for a supposed job. It is one of a `crowd` if a call for
     more than a chunk's worth of customers queued it, or many events at once. It has `waited` so many seconds since it
-    was due; 0 for a supposed job. It has `expired` if its call counts no longer.
+    was due, at `due_ms` of the epoch; 0 for a supposed job. It has `expired` if its call counts no longer.
 
     A job may be for an `entrance`, which it `holds`, perhaps; its `name` is then its id for callers. `entrance_apart`
     is the one for which alone the past counts, where the journey's entrances are concurrent.
@@ -62,6 +62,7 @@ class WaitingJob(NamedTuple):
     chain: int
     serial: int | None
     crowd: bool
+    due_ms: float | None
     waited: float
     expired: bool
     entrance: str | None
@@ -190,7 +191,7 @@ _READ_JOBS = Statement(
 SELECT job.id, job.trigger_id, job.request_id, job.traceparent, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
-       coalesce(date_part('epoch', clock_timestamp()) - job.due_ms / 1000, 0) AS waited,
+       job.due_ms, coalesce(date_part('epoch', clock_timestamp()) - job.due_ms / 1000, 0) AS waited,
        job.expired, job.entrance, job.holds_entrance AS holds, job.name,
        CASE WHEN journey.concurrent_entrances THEN job.entrance END AS entrance_apart
 FROM ({jobs}) AS job

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Statement
+from engage.positions import MICROSECONDS
 
 _AT_ONCE = 5_000
 _ANY = Statement(
@@ -21,8 +22,14 @@ _ALONE = Statement("SELECT pg_try_advisory_xact_lock(hashtextextended('engage: f
 # of it then.
 _NUMBER = Statement(
     """
-WITH fresh AS MATERIALIZED (
-    SELECT id, serial, nextval('engage_feed_position') AS position, type, journey_id, trigger_ids, at FROM (
+WITH begun AS MATERIALIZED (
+    SELECT greatest((
+        SELECT position FROM engage_feedbatch, {in_index_order}
+        WHERE workspace_id = {workspace_id} AND position IS NOT NULL ORDER BY position DESC LIMIT 1
+    ) + 1, {now}) AS first
+), fresh AS MATERIALIZED (
+    SELECT id, serial, first + row_number() OVER (ORDER BY serial) AS position, type, journey_id, trigger_ids, at
+    FROM begun, (
         SELECT id, serial, type, journey_id, trigger_ids, at FROM engage_feedbatch, {in_index_order}
         WHERE workspace_id = {workspace_id} AND position IS NULL ORDER BY serial LIMIT {most}
     ) AS ordered
@@ -49,11 +56,12 @@ WITH fresh AS MATERIALIZED (
 ), told AS (
     INSERT INTO engage_feedbatch (workspace_id, type, journey_id, at, size, trigger_ids, position)
     SELECT {workspace_id}, 'trigger.completed', journey_id, max(at), count(*), array_agg(trigger_id),
-           nextval('engage_feed_position')
+           (SELECT max(position) FROM fresh) + row_number() OVER (ORDER BY journey_id)
     FROM completed GROUP BY journey_id
 )
 SELECT count(*) FROM fresh
 """,
+    now=MICROSECONDS,
     in_index_order=IN_INDEX_ORDER,
 )
 

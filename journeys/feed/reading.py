@@ -17,6 +17,7 @@ from engage.errors import Refusal
 from engage.feed import FeedType, without_values
 from engage.json.fields import LEFT_OUT, Spelled
 from engage.models import Workspace
+from engage.positions import MICROSECONDS, READ_AGAIN_SECONDS
 from journeys.feed.numbering import number_fresh
 
 _MOST_LOOKED_AT = 20_000  # batches by one call, of which it may want none
@@ -183,6 +184,28 @@ def feed_part(*, workspace_id: str, wanted: Wanted, after: Place, limit: int) ->
     if len(told) == limit:
         return FeedPart(events=told, next=told[-1].place, is_all=False)
     return FeedPart(events=told, next=after if last is None else Place(position=last, number=_ALL), is_all=is_all)
+
+
+# The last position, or the clock where nothing is kept; and how far back who is ahead of it has to read.
+_END = Statement(
+    """
+SELECT coalesce(last, {now}), coalesce((
+    SELECT position FROM engage_feedbatch, {in_index_order}
+    WHERE workspace_id = {workspace_id} AND position <= last - {again}::bigint ORDER BY position DESC LIMIT 1
+), 0) FROM (SELECT (
+    SELECT position FROM engage_feedbatch, {in_index_order}
+    WHERE workspace_id = {workspace_id} AND position IS NOT NULL ORDER BY position DESC LIMIT 1
+) AS last) AS whole
+""",
+    now=MICROSECONDS,
+    in_index_order=IN_INDEX_ORDER,
+)
+
+
+def end_of_feed(workspace_id: str) -> tuple[Place, Place]:
+    """Behind all that was ever numbered; and from where on whoever is ahead of that, from another history, reads."""
+    ((last, again),) = _END.rows(workspace_id=workspace_id, again=READ_AGAIN_SECONDS * 1_000_000)
+    return Place(position=last, number=_ALL), Place(position=again, number=_ALL if again else 0)
 
 
 def require_feed(workspace_id: str) -> None:

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from engage.database.keys import KeyField
-from engage.database.object_ids import ObjectIdField
+from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.feed import FeedType
 from engage.models import Workspace
@@ -80,6 +80,8 @@ class Push(models.Model):
     subscription = models.ForeignKey(
         Subscription, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="pushes"
     )
+    # What tells it from all others, also from those of another history; unset by versions that knew it by its number.
+    own_id = models.CharField(max_length=OBJECT_ID_LENGTH, null=True, editable=False)  # noqa: DJ001
     test = models.BooleanField(default=False)
     size = models.PositiveSmallIntegerField(help_text="The number of events.")
     after_position = models.BigIntegerField(default=0)
@@ -117,4 +119,4 @@ class Push(models.Model):
     @property
     def webhook_id(self) -> str:
         """What the receiver sees as `webhook-id`, the same on every attempt."""
-        return f"psh_{self.subscription_id}_{self.id}"
+        return f"psh_{self.own_id or f'{self.subscription_id}_{self.id}'}"

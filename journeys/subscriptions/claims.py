@@ -110,9 +110,7 @@ def claim_pushes(slots: HostSlots) -> list[ClaimedDelivery]:
     gone = [id_ for id_, body in bodies.items() if body is None]
     Push.objects.filter(id__in=gone).update(state=Push.State.FAILED, result=GONE, due_at=datetime.now(UTC))
     asked = time.monotonic()
-    claimed = [
-        _claimed(row, known[row["id"]].subscription, body, asked) for row in found if (body := bodies.get(row["id"]))
-    ]
+    claimed = [_claimed(row, known[row["id"]], body, asked) for row in found if (body := bodies.get(row["id"]))]
     return _without_held(claimed)
 
 
@@ -126,17 +124,18 @@ def body_of(push: Push, subscription: Subscription) -> str | None:
     """`{"subscription": "crm", "events": […]}`, each as the feed has it; None if there is none any more."""
     events: list[Any]
     if push.test:
-        events = [{"eventId": f"evt_test_{push.id}", "type": TEST, "at": iso_utc(push.created_at)}]
+        events = [{"eventId": f"evt_test_{push.webhook_id}", "type": TEST, "at": iso_utc(push.created_at)}]
     else:
         events = [written(event) for event in events_of(push, subscription)]
     return unicode_json({"subscription": subscription.key, "events": events}) if events else None
 
 
-def _claimed(row: dict[str, Any], subscription: Subscription, body: str, asked: float) -> ClaimedDelivery:
+def _claimed(row: dict[str, Any], push: Push, body: str, asked: float) -> ClaimedDelivery:
+    subscription = push.subscription
     secrets = tuple(map(decrypted, row.pop("secrets")))
     del row["subscription_id"]
     return ClaimedDelivery(
-        webhook_id=f"psh_{subscription.id}_{row['id']}",
+        webhook_id=push.webhook_id,
         host=subscription.host,
         method="POST",
         url=subscription.url,

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from django.db import transaction
 
+from engage.database.object_ids import new_object_id
 from engage.database.sql import Statement
 from journeys.feed.reading import FeedEvent, Place, Wanted, feed_part
 from journeys.models import Journey, Push, Subscription
@@ -76,6 +77,7 @@ def _pushes(subscription: Subscription, after: Place, batches: Sequence[Sequence
         yield Push(
             workspace_id=subscription.workspace_id,
             subscription=subscription,
+            own_id=new_object_id(),
             size=len(batch),
             after_position=begin.position,
             after_number=begin.number,

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from engage.audit.facts import SECRET, Facts, changes_between, facts_of
 from engage.audit.recording import change, record, saved
-from engage.database.sql import Statement
+from engage.database.object_ids import new_object_id
 from engage.errors import Refusal
 from engage.feed import FeedType
 from engage.json.documents import one_of
@@ -18,6 +18,7 @@ from engage.models import AuditEntry, Workspace
 from journeys.design.authoring import require_callable
 from journeys.design.columns import column_mistakes
 from journeys.feed.numbering import number_fresh
+from journeys.feed.reading import end_of_feed
 from journeys.models import Journey, Push, Subscription
 from journeys.operations.redaction import url_without_secrets
 from journeys.steps.webhook_targets import RefusedRequest, parse_target
@@ -26,8 +27,6 @@ from journeys.webhooks.sources import source_of_subscription
 
 MOST_SUBSCRIPTIONS, MOST_JOURNEYS, LONGEST_URL = 20, 50, 2_000
 _OF_STATE = ("host", "position", "number", "failing_since", "last_failure", "paused_at")
-_END_OF_FEED = Statement("SELECT nextval('engage_feed_position')")  # behind all that was ever numbered
-_ALL = 2**31 - 1
 
 
 class SubscriptionChanges(TypedDict, total=False):
@@ -76,7 +75,7 @@ def _save(workspace: Workspace, key: str, now: datetime, changes: SubscriptionCh
         return SavedSubscription(subscription, "unchanged")
     subscription.updated_at = now
     if stored is None:
-        subscription.position, subscription.number = _END_OF_FEED.column()[0], _ALL
+        subscription.position, subscription.number = end_of_feed(workspace.pk)[0]
     elif (stored.types, stored.journeys) != (subscription.types, subscription.journeys):
         _cut_anew(subscription)
     subscription.save()
@@ -187,4 +186,6 @@ def resume_subscription(subscription: Subscription) -> bool:
 
 def try_subscription(subscription: Subscription) -> Push:
     """Has one event of the type `test` sent, once, also to one that is paused. The caller wakes the sender."""
-    return Push.objects.create(workspace_id=subscription.workspace_id, subscription=subscription, test=True, size=1)
+    return Push.objects.create(
+        workspace_id=subscription.workspace_id, subscription=subscription, own_id=new_object_id(), test=True, size=1
+    )

@@ -61,6 +61,7 @@ NOT_SHOWN = {
         for side in ("after", "last")
         for name in ("number", "position")
     },
+    "Push.own_id": "a part of the webhook-id, which its title is",
     "Subscription.number": "how far it has come; the pushes show it",
     "Subscription.position": "how far it has come; the pushes show it",
     "SteeredHost.next_at": "only counts the rate",

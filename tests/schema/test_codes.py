@@ -11,6 +11,7 @@ CODES = {
     "breaks_journeys": (409, "Breaks journeys"),
     "connection_in_use": (409, "Connection in use"),
     "connection_not_found": (404, "Connection not found"),
+    "cursor_from_another_history": (409, "Cursor from another history"),
     "customer_erased": (410, "Customer erased"),
     "customer_not_found": (404, "Customer not found"),
     "customers_created_limit_exceeded": (429, "Rate limit exceeded"),
