@@ -138,6 +138,35 @@ def _clock(cursor: Cursor) -> tuple[State, str]:
     return ("warning" if abs(off) > _CLOCK_SECONDS else "ok"), says
 
 
+# Of which standbys follow, everybody may see that they do.
+_DURABILITY = """
+SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names') <> '',
+       EXISTS (SELECT FROM pg_stat_replication) OR %s
+"""
+
+
+def _durability(cursor: Cursor) -> tuple[State, str]:
+    """Whether what was answered 2xx is there after a crash, and after a failover, where there is a standby."""
+    several = "," in str(connections["default"].settings_dict["HOST"])
+    return how_durable(*(cursor.execute(_DURABILITY, [several]).fetchone() or ("", False, False)))
+
+
+def how_durable(commit: str, waits: bool, is_followed: bool) -> tuple[State, str]:  # noqa: FBT001
+    """By `synchronous_commit`, whether `synchronous_standby_names` has any, and whether there is a standby."""
+    if commit == "off":
+        return "warning", "synchronous_commit is off: a crash of PostgreSQL loses what was acknowledged last."
+    if not is_followed:
+        return "ok", "What is acknowledged is on disk; no standby follows."
+    if not waits:
+        return "warning", (
+            "No commit waits for the standby (synchronous_standby_names is empty): a failover loses what was "
+            "acknowledged last."
+        )
+    if commit == "local":
+        return "warning", "synchronous_commit is local: a failover loses what was acknowledged last."
+    return "ok", "What is acknowledged is on a standby as well."
+
+
 # Of other roles' sessions, the view tells little more than that they are there, unless one may read all statistics.
 _HIDDEN = "backend_type IS NULL AND usesysid IS NOT NULL AND datid IS NOT NULL"
 _CONNECTIONS = f"SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' OR {_HIDDEN}"  # noqa: S608
@@ -231,6 +260,7 @@ _ESSENTIAL: dict[str, Look] = {
     "sessions": _sessions,
 }
 _BESIDES: dict[str, Look] = {
+    "durability": _durability,
     "pooler": _pooler,
     "clock": _clock,
     "connections": _connections,

@@ -12,7 +12,7 @@ from django.test import Client
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
-from config.monitoring.doctor import _say, findings
+from config.monitoring.doctor import _say, findings, how_durable
 from config.monitoring.release import commit
 from engage.models import Workspace
 from tests.config.environments import manage
@@ -29,7 +29,17 @@ def test_where_all_is_well_there_is_a_line_for_each_look_and_nothing_fails() -> 
     call_command("doctor", stdout=(said := StringIO()))
     lines = said.getvalue().splitlines()
     assert {line.split()[0] for line in lines} <= {"ok", "warning"}
-    wanted = ("versions", "postgresql", "migrations", "rights", "sessions", "pooler", "clock", "connections")
+    wanted = (
+        "versions",
+        "postgresql",
+        "migrations",
+        "rights",
+        "sessions",
+        "durability",
+        "pooler",
+        "clock",
+        "connections",
+    )
     for check in (
         *wanted,
         "transactions",
@@ -149,6 +159,19 @@ def test_what_other_roles_have_open_is_not_taken_for_nothing(without_rights: str
         assert connections_seen() & seen
         state, says = found()["transactions"]
         assert (state, says.endswith(f" s old (process {other.info.backend_pid}).")) == ("ok", True)
+
+
+def test_it_says_where_what_was_acknowledged_may_be_lost() -> None:
+    for setting, waits, is_followed, finding in (
+        ("on", False, False, ("ok", "no standby follows")),
+        ("off", True, True, ("warning", "synchronous_commit is off")),
+        ("on", False, True, ("warning", "synchronous_standby_names is empty")),
+        ("local", True, True, ("warning", "synchronous_commit is local")),
+        ("remote_write", True, True, ("ok", "on a standby as well")),
+    ):
+        state, says = how_durable(setting, waits, is_followed)
+        assert (state, finding[1] in says) == (finding[0], True), says
+    assert found()["durability"] == ("ok", "What is acknowledged is on disk; no standby follows.")
 
 
 def test_it_says_that_sending_is_off(settings: Settings) -> None:
