@@ -3,6 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, NotRequired, Self, TypedDict
 
+MOST_MISTAKES = 100  # that are told together; the others are counted
+
+
+def shortened(text: str, *, to: int = 1_000) -> str:
+    """What is wrong, which may quote what was sent at any length, in at most so many characters."""
+    return text if len(text) <= to else f"{text[: to - 1]}…"
+
 
 class FailureDetail(TypedDict):
     """One problem of several, or one of the customers in conflict, or where to go on."""
@@ -27,6 +34,7 @@ class Refusal(Exception):
     says = ""
     sends: Mapping[str, str] = {}  # headers of its answer
     further: "Sequence[Refusal]" = ()  # the others that were found with it
+    more = 0  # how many besides are only counted
     place = ""  # in a document, with which the message begins
     then: Callable[[], None] | None = None  # what is written once the call's own transaction has been rolled back
 
@@ -61,8 +69,13 @@ class Refusal(Exception):
         return self
 
     def all_found(self) -> "list[Refusal]":
-        """Itself, and the others that were found with it."""
+        """Itself, and the others that were found with it; without those that are only counted."""
         return [self, *self.further]
+
+    @property
+    def and_more(self) -> str:
+        """How many others are only counted, behind those that are told; or nothing."""
+        return f" And {self.more:,} more." if self.more else ""
 
     def as_value(self) -> Self:
         """Itself, to be kept: without the frames in which it was raised, and so without the body that they hold."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from customers.identifier_rules import LONGEST
-from engage.errors import FailureDetail, Refusal
+from engage.errors import FailureDetail, Refusal, shortened
 from engage.json.fields import LEFT_OUT, Spelled
 
 _MOST_UNKNOWN = 20
@@ -38,7 +38,7 @@ class ItemFailed(ItemSent):
             **vars(sent),
             error=refusal.error,
             code=refusal.code,
-            message=refusal.message,
+            message=shortened(refusal.message),
             details=refusal.details or None,
         )
 

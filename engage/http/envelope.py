@@ -1,10 +1,10 @@
 """The JSON envelope of every answer, and the mapping from exceptions to it."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Annotated, Any, Generic, Literal, NotRequired, Self, TypedDict, TypeVar
+from typing import Annotated, Any, Generic, Literal, NotRequired, Self, TypedDict, TypeVar, cast
 
 import structlog
 from django.core.exceptions import DisallowedHost, PermissionDenied, SuspiciousOperation
@@ -17,6 +17,7 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from engage.database.outages import is_held_up, is_not_set_up, is_outage
 from engage.errors import (
+    MOST_MISTAKES,
     FailureDetail,
     Forbidden,
     InternalError,
@@ -27,12 +28,15 @@ from engage.errors import (
     Refusal,
     Unavailable,
     UnsupportedMediaType,
+    shortened,
 )
 from engage.http.near_misses import call_meant_by
+from engage.json.compact import json_bytes
 from engage.json.keywords import Keywords
 from engage.redis.metric_counters import REFUSALS, WORKSPACE_REFUSALS, metric_counters
 from engage.request_log import current_request_id, current_workspace_id
 from engage.sealed import UnknownEncryptionKey
+from engage.sizes import KIB
 
 log = structlog.get_logger(__name__)
 
@@ -49,6 +53,8 @@ class KeyMissing(Unavailable):
 
 Data = TypeVar("Data")
 _LONGEST_HOST = 255
+_LONGEST_MESSAGE = 5_000  # characters; one may be six bytes of JSON
+_MOST_OF_DETAILS = 64 * KIB
 _BROKE_OFF = "The body broke off before its end. Nothing was done."
 _NOT_UNDERSTOOD = "The request could not be understood."
 
@@ -126,16 +132,32 @@ def _count(refusal: Refusal) -> None:
 
 def failure_body(refusal: Refusal) -> Failure:
     """The refusal in the envelope, with the id of the request being served."""
+    details = _bounded(refusal.details)
+    more = refusal.more + len(refusal.details) - len(details)
+    if refusal.more and not details:
+        more += len(refusal.further)  # the message tells of one
     body: Failure = {
         "success": False,
         "error": refusal.error,
-        "message": refusal.message,
+        "message": shortened(refusal.message, to=_LONGEST_MESSAGE) + (f" And {more:,} more." if more else ""),
         "code": refusal.code,
         "requestId": current_request_id(),
     }
-    if refusal.details:
-        body["details"] = refusal.details
+    if details:
+        body["details"] = details
     return body
+
+
+def _bounded(details: Sequence[FailureDetail]) -> list[FailureDetail]:
+    """The first of the mistakes, which may be as many and as long as somebody makes them."""
+    told, left = [], _MOST_OF_DETAILS
+    for one in details[:MOST_MISTAKES]:
+        short = cast("FailureDetail", {name: shortened(str(text)) for name, text in one.items()})
+        left -= json_bytes(short)
+        if left < 0:
+            break
+        told.append(short)
+    return told
 
 
 def answer_exception(exception: Exception, context: Mapping[str, Any]) -> JsonAnswer:

@@ -9,7 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import Never, Self, TypeVar, cast
 
-from engage.errors import Refusal
+from engage.errors import MOST_MISTAKES, Refusal
 from engage.json.storable import describe
 
 _Value = TypeVar("_Value")
@@ -28,6 +28,7 @@ class Reading:
 
     def __init__(self) -> None:
         self._refused: list[Refusal] = []
+        self._more = 0
 
     def __enter__(self) -> Self:
         return self
@@ -36,7 +37,7 @@ class Reading:
         try:
             return read()
         except Refusal as refusal:
-            self._refused += refusal.all_found()
+            self._keep(refusal)
         except _Missing:
             pass  # refused already
         return cast("_Value", None)
@@ -47,18 +48,27 @@ class Reading:
 
     def note(self, part: "Part", reason: str) -> None:
         """Refuses the part, at the end of the block."""
+        if len(self._refused) >= MOST_MISTAKES:
+            self._more += 1
+            return
         try:
             part.refuse(reason)
         except Refusal as refusal:
             self._refused.append(refusal)
 
+    def _keep(self, refusal: Refusal) -> None:
+        found = refusal.all_found()
+        kept = found[: MOST_MISTAKES - len(self._refused)]
+        self._refused += kept
+        self._more += len(found) - len(kept) + (0 if kept else refusal.more)  # of a kept one, `one_of` counts its own
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if isinstance(error, Refusal):
-            self._refused += error.all_found()
+            self._keep(error)
         elif error is not None:
             return
         if self._refused:
-            raise one_of(self._refused)
+            raise one_of(self._refused, more=self._more)
 
 
 class _Missing(KeyError):
@@ -72,13 +82,20 @@ class Fields(dict[str, "Part"]):
         raise _Missing(name)
 
 
-def one_of(refusals: Iterable[Refusal]) -> Refusal:
-    """The first of the refusals (there is one), with the others as `further`; what is said twice counts once."""
+def one_of(refusals: Iterable[Refusal], *, more: int = 0) -> Refusal:
+    """The first of the refusals (there is one), with the others as `further`; what is said twice counts once.
+
+    After MOST_MISTAKES, they are added to those that are only counted.
+    """
     found: dict[str, Refusal] = {}
     for refusal in refusals:
-        found.setdefault(refusal.message, refusal)
+        more, refusal.more = more + refusal.more, 0
+        if len(found) < MOST_MISTAKES:
+            found.setdefault(refusal.message, refusal)
+        else:
+            more += refusal.message not in found
     first, *further = found.values()
-    first.further = further
+    first.further, first.more = further, more
     return first
 
 
@@ -96,7 +113,8 @@ class Part:
 
     def refuse_for(self, refusal: Refusal) -> Never:
         """Raises what somebody else has found in this part, with the places in it, as the document's own refusal."""
-        raise one_of(self._refused(found.message, found.place) for found in refusal.all_found()) from None
+        mine = [self._refused(found.message, found.place) for found in refusal.all_found()]
+        raise one_of(mine, more=refusal.more) from None
 
     def _refused(self, message: str, place: str) -> Refusal:
         refused = self.refusal(message)
@@ -128,9 +146,10 @@ class Part:
         known = [*required, *optional]
 
         def check(read: Reading) -> None:
+            unknown = f"is not known; what may stand here is {', '.join(known)}."
             for name, part in found.items():
                 if name not in known:
-                    read.note(part, f"is not known; what may stand here is {', '.join(known)}.")
+                    read.note(part, unknown)
             for name in required:
                 if name not in found:
                     read.note(self._at(None, name), "is required.")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from customers.audience.recipients import SentRecipient
 from engage.database.object_ids import ObjectId
-from engage.errors import InvalidRequest, MissingParameter, Refusal
+from engage.errors import InvalidRequest, MissingParameter, Refusal, shortened
 from engage.json.compact import json_bytes
 from engage.json.fields import Parsed, Spelled, Text
 from engage.json.reading import read
@@ -122,7 +122,7 @@ class RefusedRecipient:
 
     @classmethod
     def of(cls, index: int, refusal: Refusal) -> "RefusedRecipient":
-        return cls(index=index, code=refusal.code, message=refusal.message)
+        return cls(index=index, code=refusal.code, message=shortened(refusal.message))
 
 
 def read_recipients(

@@ -67,6 +67,7 @@ class InvalidJourney(Refusal):
         super().__init__(message)
         self.field = field
         self.place = (of.place if of else "") or SPELLINGS.get(field, field)
+        self.more = of.more if of else 0
         if isinstance(of, SecretNeeded):
             self.status, self.code = of.status, of.code
 

@@ -115,7 +115,7 @@ def _seed(workspace: Workspace, described: Described, now: datetime) -> SavedCon
         )
     except Refusal as refusal:
         found = (_placed(described.place, one.message) for one in refusal.all_found())
-        raise InvalidSeed("\n".join(found)) from None
+        raise InvalidSeed("\n".join(found) + refusal.and_more) from None
 
 
 def _placed(place: str, message: str) -> str:

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils.crypto import salted_hmac
 
 from engage.database.object_ids import is_object_id
-from engage.errors import FailureDetail, Refusal
+from engage.errors import MOST_MISTAKES, FailureDetail, Refusal
 from engage.http.preconditions import Seen
 from engage.json.compact import same_json, sorted_json
 from engage.json.documents import Part, Reading
@@ -48,7 +48,9 @@ def _invalid(found: Refusal) -> DefinitionInvalid:
     mistakes = found.all_found()
     kind = SecretsMissing if all(one.code == SecretNeeded.code for one in mistakes) else DefinitionInvalid
     details = [FailureDetail(field=_top(one.place), place=one.place, message=one.message) for one in mistakes]
-    return kind(" ".join(one.message for one in mistakes), details=details)
+    invalid = kind(" ".join(one.message for one in mistakes), details=details)
+    invalid.more = found.more
+    return invalid
 
 
 def _top(place: str) -> str:
@@ -151,7 +153,10 @@ def _found(kind: Kind, workspace_id: str, named: str, *, locked: bool = False) -
 
 def _shown(kind: Kind, row: Any, *, kept: Sequence[DefinitionWarning] = ()) -> Definition:
     item = kind.written(row)
-    return Definition(row=row, item=_masked(item), etag=_etag(item), warnings=[*kept, *kind.warnings(row)])
+    warnings = [*kept, *kind.warnings(row)]
+    if (more := len(warnings) - MOST_MISTAKES) > 0:
+        warnings[MOST_MISTAKES:] = [DefinitionWarning(place="", message=f"And {more:,} more.")]
+    return Definition(row=row, item=_masked(item), etag=_etag(item), warnings=warnings)
 
 
 def _saved(kind: Kind, written: Mapping[str, Any], saving: Saving, *, in_path: bool) -> Any:

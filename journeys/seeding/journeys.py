@@ -88,4 +88,5 @@ def _seed_journey(workspace: Workspace, described: Described, now: datetime, *, 
     try:
         return save_journey(workspace=workspace, key=described.key, now=now, **changes)
     except InvalidJourney as refusal:
-        raise InvalidSeed("\n".join(f"{described.place}.{one.message}" for one in refusal.all_found())) from None
+        told = "\n".join(f"{described.place}.{one.message}" for one in refusal.all_found())
+        raise InvalidSeed(told + refusal.and_more) from None

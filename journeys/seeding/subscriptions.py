@@ -51,4 +51,5 @@ def _seed(workspace: Workspace, described: Described, now: datetime) -> str:
     try:
         return save_subscription(workspace=workspace, key=described.key, now=now, **changes).subscription.id
     except Refusal as refusal:
-        raise InvalidSeed("\n".join(f"{described.place}.{one.message}" for one in refusal.all_found())) from None
+        told = "\n".join(f"{described.place}.{one.message}" for one in refusal.all_found())
+        raise InvalidSeed(told + refusal.and_more) from None
