@@ -24,6 +24,8 @@ from bridge.api.interactions import (
     record_shown_message,
 )
 from bridge.api.senders import Sender, caller_of, idempotency_key, require_proof, without_sending
+from bridge.in_app.due import Rendered
+from engage.budget import for_many, third
 from engage.calls.asked import AskedBySdk
 from engage.calls.call import Answered, as_answered, post
 from engage.errors import FailureDetail, InvalidRequest, MissingParameter
@@ -156,6 +158,7 @@ def record_calls(asked: AskedBySdk[CallsBody, None]) -> Answered[BatchDone]:
     stay in order when they are sent again.
     """
     answers: list[JsonAnswer] = []
+    rendered: Rendered = {}
     for item in asked.body.calls:
         if answers and _holds_up(answers[-1]):
             answers.append(answers[-1])
@@ -163,7 +166,8 @@ def record_calls(asked: AskedBySdk[CallsBody, None]) -> Answered[BatchDone]:
         try:
             if answers:  # the first is counted already
                 asked.count_one_more()
-            answers.append(with_due(_do(item, asked), item, sender=_sender(asked)))
+            with for_many(1), third():
+                answers.append(with_due(_do(item, asked), item, sender=_sender(asked), rendered=rendered))
         except Exception as error:  # noqa: BLE001 (as REST framework, for each call alone)
             answers.append(answer_exception(error, {}))
     waits = [one["Retry-After"] for one in answers if "Retry-After" in one]

@@ -12,7 +12,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from bridge.api.senders import OF_IDENTITY, IdentityToken, KeyedView, Sender, identifiers_in
-from bridge.in_app.due import MOST, Found, due_for
+from bridge.in_app.due import MOST, Found, Rendered, due_for
 from bridge.in_app.readers import NO_IDENTIFIER, reader_of
 from customers.api.bodies import USER_ID, Email, ExternalId, Phone
 from customers.identity.identifiers import Identifiers, identifiers
@@ -177,23 +177,24 @@ def fetch_due_messages(asked: AskedBySdk[FetchBody, None]) -> Answered[Fetched]:
     return Answered(data=DueMessages(_told(found)), headers=headers)
 
 
-def _found(app: Any, known_by: Identifiers, token: str | None, *, etag: str | None = None) -> Found:
-    return due_for(reader_of(app=app, known_by=known_by, token=token, now=timezone.now()), etag=etag)
+def _found(app: Any, known_by: Identifiers, token: str | None, **more: Any) -> Found:
+    return due_for(reader_of(app=app, known_by=known_by, token=token, now=timezone.now()), **more)
 
 
 def _told(found: Found) -> list[DueMessage]:
     return [filled(DueMessage, one) for one in found.deliveries or ()]
 
 
-def with_due(answer: JsonAnswer, body: Any, *, sender: Sender) -> JsonAnswer:
-    """The answer to a call that named a delivery, with what is due now, if the caller may fetch that.
+def with_due(answer: JsonAnswer, body: Any, *, sender: Sender, rendered: Rendered | None = None) -> JsonAnswer:
+    """The answer to a call that named a delivery, with what is due now (see `due_for`), if the caller may fetch that.
 
     It is added after the call, and so never kept with the answer to a key.
     """
     if answer.status_code != HTTPStatus.OK or not isinstance(body, dict) or not body.get("deliveryId"):
         return answer
     try:
-        found = _found(sender.app, identifiers_in(body), body.get("identityToken") or sender.identity_token)
+        token = body.get("identityToken") or sender.identity_token
+        found = _found(sender.app, identifiers_in(body), token, rendered=rendered)
     except Refusal:
         return answer
     return answer.with_data(due=[written(one) for one in _told(found)])

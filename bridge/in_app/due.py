@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from itertools import islice
 from typing import Any
 
 import structlog
@@ -18,6 +17,7 @@ from bridge.messages.content import Content, parse_content
 from bridge.messages.definition import parse_definition
 from customers.identity.identifiers import match_or_alias_query
 from engage.bounded_cache import BoundedCache
+from engage.budget import current, third
 from engage.database.sql import Fragment, Statement
 from engage.errors import Refusal
 from engage.http.preconditions import is_named
@@ -70,6 +70,9 @@ class DueDelivery:
     expires_at: datetime
 
 
+Rendered = dict[str, DueDelivery | None]  # by the tag of what they were rendered from; None: it failed
+
+
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """What is due, with a tag that tells it from anything else that was; None in place of what the page has.
@@ -82,26 +85,39 @@ class Found:
     read: int
 
 
-def due_for(reader: Reader | None, *, etag: str | None = None) -> Found:
+def due_for(reader: Reader | None, *, etag: str | None = None, rendered: Rendered | None = None) -> Found:
     """At most MOST deliveries, by priority, then age; none if nobody is known. `etag` is what the page has, as in
     `If-None-Match`.
 
-    A message whose templates fail for this person is left out, and others come instead. `reader` None: nothing is due,
-    and nothing is read.
+    A message whose templates fail for this person is left out, and others come instead. Once the call's time is up,
+    what is ready is all, and has a tag of its own. `reader` None: nothing is due, and nothing is read. `rendered` has
+    what the same call has rendered before, and keeps what it renders.
     """
-    found = _found(reader, MOST, etag)
-    if found.deliveries is not None and len(found.deliveries) < MOST == found.read:
-        return _found(reader, MOST + _MOST_LEFT_OUT, etag)
+    rendered = {} if rendered is None else rendered
+    found = _found(reader, MOST, etag, rendered)
+    if found.deliveries is not None and len(found.deliveries) < MOST == found.read and current().left > 0:
+        return _found(reader, MOST + _MOST_LEFT_OUT, etag, rendered)
     return found
 
 
-def _found(reader: Reader | None, most: int, etag: str | None) -> Found:
+def _found(reader: Reader | None, most: int, etag: str | None, rendered: Rendered) -> Found:
     rows = [] if reader is None else _rows(reader, most)
     now_there = _etag(rows)
     if is_named(now_there, etag):
         return Found(etag=now_there, deliveries=None, read=len(rows))
-    rendered = (one for row in rows if (one := _delivery(row)) is not None)
-    return Found(etag=now_there, deliveries=[*islice(rendered, MOST)], read=len(rows))
+    ready = list[DueDelivery]()
+    for row in rows:
+        key = _etag([row])
+        if key not in rendered:
+            if current().left <= 0:
+                return Found(etag=f'{now_there[:-1]}-"', deliveries=ready, read=len(rows))
+            with third():
+                rendered[key] = _delivery(row)
+        if (one := rendered[key]) is not None:
+            ready.append(one)
+        if len(ready) == MOST:
+            break
+    return Found(etag=now_there, deliveries=ready, read=len(rows))
 
 
 def _rows(reader: Reader, most: int) -> Sequence[Mapping[str, Any]]:

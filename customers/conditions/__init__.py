@@ -14,11 +14,11 @@ sets of customers in SQL.
   the instant so far from when the test is made.
 - Values beside identifiers are read in the spelling in which those are stored.
 
-tree.py parses them, with fields.py, operands.py and instants.py; evaluate.py and sql.py are the two evaluators;
-explain.py tells why one holds, and changes.py when that may change by itself.
+tree.py parses them, with fields.py, operands.py and instants.py; evaluate.py (with comparable.py) and sql.py are the
+two evaluators; explain.py tells why one holds, and changes.py when that may change by itself.
 """
 
-from customers.conditions.evaluate import CustomerFacts, Facts, evaluate
+from customers.conditions.evaluate import CustomerFacts, Facts, evaluate, holds
 from customers.conditions.explain import Findings, findings_of, in_words, values_that_decide, why_not
 from customers.conditions.fields import ENROLLED, Field, Root
 from customers.conditions.operands import FromNow, Op
@@ -55,6 +55,7 @@ __all__ = [
     "compile_condition",
     "evaluate",
     "findings_of",
+    "holds",
     "in_words",
     "parse_condition",
     "roots_of",

@@ -1,17 +1,28 @@
-"""A condition about one customer, evaluated in Python."""
+"""A condition about one customer, evaluated in Python, within the budget of processor time that holds.
+
+What a large list or object is compared as is made once, however many tests ask (comparable.py).
+"""
 
 import operator
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import reduce
 from typing import Any
 
+import structlog
+
+from customers.conditions.comparable import comparable, decimal_of, items_of
 from customers.conditions.fields import Field, Source
 from customers.conditions.instants import parse_instant
 from customers.conditions.operands import FromNow, Op
 from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
+from engage.budget import Budget, OverBudget, current
+from engage.sizes import KIB
+
+log = structlog.get_logger(__name__)
+_Test = Callable[[Any, Any, Budget], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,21 +60,38 @@ class Facts:
 
 
 def evaluate(condition: Condition, facts: Facts) -> bool:
-    """Whether the condition holds."""
+    """Whether the condition holds. Raises OverBudget."""
+    return _holds(condition, facts, current().begin())
+
+
+def holds(condition: Condition, make_facts: Callable[[], Facts]) -> bool:
+    """The same of what may decide otherwise next time: it does not hold this time if that would take too long."""
+    budget = current()
+    try:
+        return _holds(condition, make_facts(), budget.begin(at_once=True))
+    except OverBudget as over:
+        log.warning("condition_over_budget", why=over.message)
+        return False
+
+
+def _holds(condition: Condition, facts: Facts, budget: Budget) -> bool:
     match condition:
         case AllOf(conditions):
-            return all(evaluate(inner, facts) for inner in conditions)
+            return all(_holds(inner, facts, budget) for inner in conditions)
         case AnyOf(conditions):
-            return any(evaluate(inner, facts) for inner in conditions)
+            return any(_holds(inner, facts, budget) for inner in conditions)
         case Not(inner):
-            return not evaluate(inner, facts)
+            return not _holds(inner, facts, budget)
         case FieldTest():
             value, operand = value_of(condition.field, facts), condition.operand
             if isinstance(operand, Field | FromNow):
                 operand = _looked_up(condition.op, operand, facts)
                 if operand is None:
                     return False
-            return value is not None and _TESTS[condition.op](value, operand)
+            if value is None:
+                return False
+            budget.spend(1 + len(value) // KIB if isinstance(value, str) else 1)
+            return _TESTS[condition.op](value, operand, budget)
 
 
 def _looked_up(op: Op, operand: Field | FromNow, facts: Facts) -> Any:
@@ -110,53 +138,35 @@ def _member(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else None
 
 
-def _comparable(value: Any) -> Hashable:
-    """The JSON value with its type, so that values are equal exactly if jsonb considers them equal."""
-    match value:
-        case bool() | None | str():
-            return type(value).__name__, value
-        case list():
-            return "array", tuple(map(_comparable, value))
-        case Mapping():
-            return "object", frozenset((name, _comparable(item)) for name, item in value.items())
-        case _:
-            return "number", _decimal(value)
-
-
-def _decimal(number: float | Decimal) -> Decimal:
-    """The number as JSON writes it: 0.1 is a tenth, not the nearest float."""
-    return Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def test(value: Any, operand: Any) -> bool:
+def _ordered(compare: Callable[[Any, Any], bool]) -> _Test:
+    def test(value: Any, operand: Any, _: Budget) -> bool:
         if isinstance(value, str) and isinstance(operand, str):
             return compare(value, operand)
-        return _is_number(value) and _is_number(operand) and compare(_decimal(value), _decimal(operand))
+        return _is_number(value) and _is_number(operand) and compare(decimal_of(value), decimal_of(operand))
 
     return test
 
 
-def _contains(value: Any, operand: Any) -> bool:
+def _contains(value: Any, operand: Any, budget: Budget) -> bool:
     if isinstance(value, str):
         return isinstance(operand, str) and operand in value
-    return isinstance(value, list) and _comparable(operand) in map(_comparable, value)
+    return isinstance(value, list) and comparable(operand, budget) in items_of(value, budget)
 
 
-def _is_in(value: Any, operand: Any) -> bool:
-    return isinstance(operand, list) and _comparable(value) in map(_comparable, operand)
+def _is_in(value: Any, operand: Any, budget: Budget) -> bool:
+    return isinstance(operand, list) and comparable(value, budget) in items_of(operand, budget)
 
 
-def _of_texts(compare: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
-    return lambda value, operand: isinstance(value, str) and isinstance(operand, str) and compare(value, operand)
+def _of_texts(compare: Callable[[str, str], bool]) -> _Test:
+    return lambda value, operand, _: isinstance(value, str) and isinstance(operand, str) and compare(value, operand)
 
 
-def _of_instants(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def test(value: Any, operand: Any) -> bool:
+def _of_instants(compare: Callable[[Any, Any], bool]) -> _Test:
+    def test(value: Any, operand: Any, _: Budget) -> bool:
         instant = instant_of(value)
         return instant is not None and compare(instant, operand)
 
@@ -164,8 +174,8 @@ def _of_instants(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bo
 
 
 # The operand may be of any type, if it is another field's value.
-_TESTS: dict[Op, Callable[[Any, Any], bool]] = {
-    Op.EQ: lambda value, operand: _comparable(value) == _comparable(operand),
+_TESTS: dict[Op, _Test] = {
+    Op.EQ: lambda value, operand, budget: comparable(value, budget) == comparable(operand, budget),
     Op.GT: _ordered(operator.gt),
     Op.GTE: _ordered(operator.ge),
     Op.LT: _ordered(operator.lt),
@@ -174,7 +184,7 @@ _TESTS: dict[Op, Callable[[Any, Any], bool]] = {
     Op.CONTAINS: _contains,
     Op.STARTS_WITH: _of_texts(str.startswith),
     Op.ENDS_WITH: _of_texts(str.endswith),
-    Op.EXISTS: lambda _value, _operand: True,
+    Op.EXISTS: lambda _value, _operand, _budget: True,
     Op.BEFORE: _of_instants(operator.lt),
     Op.AFTER: _of_instants(operator.gt),
 }

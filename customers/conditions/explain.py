@@ -1,11 +1,12 @@
 """Why a condition holds or does not, in words: `customer.plan is "free", wanted "pro"`.
 
 Of `all`, the first part that fails is to blame, and of `any` every part. The values stand in the words, so these are as
-personal as the customer: they belong where erasing the customer removes them.
+personal as the customer: they belong where erasing the customer removes them. What no time is left for is not told.
 """
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from customers.conditions.evaluate import Facts, evaluate, value_of
 from customers.conditions.fields import Field
 from customers.conditions.operands import FromNow, Op
 from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
+from engage.budget import OverBudget, current
 from engage.json.durations import duration_in_words
 
 LONGEST_VALUE = 200  # characters; what is longer is cut
@@ -63,7 +65,10 @@ def findings_of(facts: Facts) -> Findings:
 
 def why_not(condition: Condition, findings: Findings) -> list[str]:
     """The tests because of which the condition does not hold, at most MOST_TOLD; none if it does hold."""
-    decided = _decide(condition, findings, wanted=True)
+    try:
+        decided = _decide(condition, findings, wanted=True)
+    except OverBudget as over:
+        return [f"It {over.message}"]
     if decided.holds:
         return []
     return _first(
@@ -134,10 +139,11 @@ def _decide_several(conditions: Sequence[Condition], findings: Findings, *, want
 def _first(texts: Iterable[str]) -> list[str]:
     """The first different ones."""
     found: dict[str, None] = {}
-    for text in texts:
-        found[text] = None
-        if len(found) == MOST_TOLD:
-            break
+    with suppress(OverBudget):
+        for text in texts:
+            found[text] = None
+            if len(found) == MOST_TOLD:
+                break
     return list(found)
 
 
@@ -170,6 +176,7 @@ def _from_now(offset: timedelta) -> str:
 
 def _as_json(value: Any) -> str:
     """The value as JSON, as far as it is shown."""
+    current().spend(len(value) // LONGEST_VALUE if isinstance(value, str) else 1)
     if isinstance(value, str):
         return cut(_JSON.encode(value[:LONGEST_VALUE]))
     text = ""

@@ -87,8 +87,9 @@ class JourneyGraph:
 _MissedEvents = Annotated[
     Mapping[str, int],
     "Of an event journey: the number of events of its name that it let start nothing, by reason: `where_not_met`, "
-    "`from_bridge` (they came from an in-app message, and do not count there), or `too_many_starts` (one address had "
-    "started as many journeys as it may). They belong to no revision. Events that were decided are in `entries`.",
+    "`from_bridge` (they came from an in-app message, and do not count there), `too_slow` (its `where` takes too much "
+    "processor time), or `too_many_starts` (one address had started as many journeys as it may). They belong to no "
+    "revision. Events that were decided are in `entries`.",
     Keywords(propertyNames={"type": "string", **known([reason.value for reason in NotStarted]).schema}),
 ]
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from django.db.models import Exists, F, OuterRef, Q, TextField
 from django.db.models.functions import Cast
 
+from engage.budget import OverBudget
 from engage.errors import Refusal
 from journeys.connections.providers import provider_of
 from journeys.models import Connection, Enrollment, JourneyRevision
@@ -40,14 +41,15 @@ def journeys_sending_by(*, workspace_id: str, key: str) -> list[str]:
 
 
 def journeys_broken_by(provider: Provider, *, workspace_id: str) -> list[str]:
-    """What could not be sent any more if the connection were this, in words."""
-    return sorted(
-        {
-            f"{journey}, step {step.id}: {f'{name} ' if name else ''}{why}"
-            for journey, step in _sending(workspace_id, provider.key)
-            for name, why in step.mistakes(provider.inputs)
-        }
-    )
+    """What could not be sent any more if the connection were this, in words. Raises OverBudget."""
+    broken = set()
+    for journey, step in _sending(workspace_id, provider.key):
+        try:
+            mistakes = step.mistakes(provider.inputs)
+        except OverBudget as over:
+            raise over.of("inputs", f": to check those of {journey}, step {step.id},") from None
+        broken |= {f"{journey}, step {step.id}: {f'{name} ' if name else ''}{why}" for name, why in mistakes}
+    return sorted(broken)
 
 
 def _sending(workspace_id: str, key: str) -> Iterator[tuple[str, SendStep]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from customers.models import BRIDGE_SOURCES
+from engage.budget import Budget, for_many, third
 from engage.database.sql import Rows, Statement
 from journeys.steps.context import EarlyEvent
 from journeys.steps.events import EventPattern, Known
@@ -52,13 +53,22 @@ def earliest_events(listeners: Mapping[_Key, Listener]) -> dict[_Key, EarlyEvent
     One statement, whatever the number of listeners; another one for those who missed _PAGE events of the right names,
     of which none matches.
     """
+    if not listeners:
+        return {}
+    with for_many(len(listeners)):
+        return _earliest(listeners, {key: third() for key in listeners})
+
+
+def _earliest(listeners: Mapping[_Key, Listener], budgets: Mapping[_Key, Budget]) -> dict[_Key, EarlyEvent]:
     found: dict[_Key, EarlyEvent] = {}
     asking = dict(listeners)
     while asking:
         missed = _missed(list(asking.values()))
         unheard: dict[_Key, Listener] = {}
         for (key, listener), events in zip(asking.items(), missed, strict=True):
-            if (heard := next(filter(listener.hears, events), None)) is not None:
+            with budgets[key]:
+                heard = next(filter(listener.hears, events), None)
+            if heard is not None:
                 found[key] = heard
             elif len(events) == _PAGE:
                 unheard[key] = replace(listener, after=events[-1].serial)

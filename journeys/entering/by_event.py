@@ -14,10 +14,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from customers.conditions import evaluate
 from customers.events import NewEvent
+from engage.budget import OverBudget, Thirds
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Rows, Statement
 from engage.request_log import current_trail
@@ -26,9 +29,10 @@ from journeys.due import QueuedEntry
 from journeys.entering.inserts import QUEUE_EACH, QUEUE_EACH_ON_TERMS, holder_of
 from journeys.job_ids import job_id
 from journeys.models import CHUNK_SIZE, Chunk, CountKind, EnrollmentJob
-from journeys.steps.context import Occurrence
+from journeys.steps.context import Occurrence, with_event
 from journeys.steps.events import EventPattern, Known, nothing_known, stored_pattern
 
+log = structlog.get_logger(__name__)
 A_FEW = 10  # entries of one workspace
 
 
@@ -37,6 +41,7 @@ class NotStarted(StrEnum):
 
     WHERE_NOT_MET = "where_not_met"
     FROM_BRIDGE = "from_bridge"
+    TOO_SLOW = "too_slow"  # to evaluate `where` takes too much processor time
     TOO_MANY_STARTS = "too_many_starts"  # by one address, through the bridge
 
 
@@ -51,10 +56,14 @@ class EventJourney:
 
     def refuses(self, event: NewEvent, *, known: Known) -> NotStarted | None:
         """Why the event, which has the pattern's name, does not match; None if it does."""
-        from_bridge = event.source.is_bridge
-        if self.pattern.matches(occurrence_of(event), from_bridge=from_bridge, known=known):
-            return None
-        return NotStarted.FROM_BRIDGE if from_bridge and not self.pattern.from_bridge else NotStarted.WHERE_NOT_MET
+        if event.source.is_bridge and not self.pattern.from_bridge:
+            return NotStarted.FROM_BRIDGE
+        try:
+            met = self.pattern.where is None or evaluate(self.pattern.where, with_event(known(), occurrence_of(event)))
+        except OverBudget as over:
+            log.warning("where_over_budget", workspace_id=event.workspace_id, journey_id=self.id, why=over.message)
+            return NotStarted.TOO_SLOW
+        return None if met else NotStarted.WHERE_NOT_MET
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,9 +152,12 @@ def listened_to(
         pattern = stored_pattern(name=name, where=condition, from_bridge=from_bridge)
         journey = EventJourney(id=journey_id, key=key, active=active, pattern=pattern)
         listening.setdefault((workspace_id, name), []).append(journey)
+    thirds = Thirds(workspace_id for workspace_id, _ in kinds)
     for event in events:
         for journey in listening.get((event.workspace_id, event.name), ()):
-            yield event, journey, journey.refuses(event, known=known)
+            with thirds.of(event.workspace_id, journey.id):
+                why_not = journey.refuses(event, known=known)
+            yield event, journey, why_not
 
 
 # Job ids are unique: if the customer already has a job in the journey at that millisecond, this one moves past it.

@@ -1,16 +1,14 @@
 """Payloads are held to their journey's schema, if it has one, before anything is queued."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from customers.audience.recipients import SentRecipient
+from engage.budget import OverBudget, for_many, third
 from engage.errors import FailureDetail, Refusal
-from journeys.steps.payloads import MOST_RULES, Mistake, mistakes_in
-from journeys.steps.schemas import TooLaborious, at_most
+from journeys.steps.payloads import Mistake, mistakes_in
 
 Broken = Mapping[int, "PayloadInvalid"]
-_TOO_LABORIOUS = "payload takes too long to be checked; send less at once."
 
 
 class PayloadInvalid(Refusal):
@@ -32,8 +30,7 @@ class PayloadInvalid(Refusal):
 def require_payload(schema: Mapping[str, Any] | None, payload: Mapping[str, Any]) -> None:
     """Raises PayloadInvalid unless the payload of a call meets the schema; None: there is none."""
     if schema is not None:
-        with _bounded():
-            _require(payload, schema)
+        _require(payload, schema)
 
 
 def without_broken(
@@ -45,27 +42,21 @@ def without_broken(
     if schema is None:
         return recipients, {}
     broken: dict[int, PayloadInvalid] = {}
-    with _bounded():
+    with for_many(len(recipients)):
         _require(payload, schema, is_part=True)
         for one in recipients:
             try:
-                _require({**payload, **(one.payload or {})}, schema)
+                with third():
+                    _require({**payload, **(one.payload or {})}, schema)
             except PayloadInvalid as refusal:
                 broken[one.place - 1] = refusal
-            except TooLaborious:
-                broken[one.place - 1] = PayloadInvalid(_TOO_LABORIOUS)
     return [one for one in recipients if one.place - 1 not in broken], broken
 
 
 def _require(payload: Mapping[str, Any], schema: Mapping[str, Any], *, is_part: bool = False) -> None:
-    if mistakes := mistakes_in(payload, schema, is_part=is_part):
-        raise PayloadInvalid.of(mistakes)
-
-
-@contextmanager
-def _bounded() -> Iterator[None]:
     try:
-        with at_most(MOST_RULES):
-            yield
-    except TooLaborious:
-        raise PayloadInvalid(_TOO_LABORIOUS) from None
+        mistakes = mistakes_in(payload, schema, is_part=is_part)
+    except OverBudget as over:
+        raise PayloadInvalid(f"To check payload {over.message} Send less at once.") from None
+    if mistakes:
+        raise PayloadInvalid.of(mistakes)

@@ -3,31 +3,31 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from time import thread_time
 
+from engage.budget import Budget, OverBudget
 from engage.json.storable import storable
 from journeys.rendering.failures import RenderingFailed
 
 MAX_NOTED = 100
 # Of CPU time; no more is begun after it. A single filter over the largest values takes up to 20 ms more.
 _MAX_SECONDS = 0.075
-_UNITS_PER_LOOK = 8
+_UNITS = 32  # of a budget: the clock is looked at after eight parts of the work
 _LONGEST_NAME = 200  # characters
 
 
 class Rendering:
     """The scope that the templates of one step are rendered with, and the names that had no value in it.
 
-    The scope is created when the first template asks for it. All templates of the step share 100 ms of CPU time,
-    because the cost of a single part cannot be known in advance (of comparing two large values, for example). So the
-    clock is looked at before each part that may cost much, and each of these is bounded by the size of its values.
+    The scope is created when the first template asks for it. All templates of the step share 100 ms of CPU time, and
+    what is left of the budget that holds, because the cost of a single part cannot be known in advance (of comparing
+    two large values, for example). So the clock is looked at before each part that may cost much, and each of these is
+    bounded by the size of its values.
     """
 
     def __init__(self, make_scope: Callable[[], Mapping[str, object]]) -> None:
         self._make_scope = make_scope
         self._missing: dict[str, None] = {}
-        self._units = 0
-        self._deadline = 0.0
+        self._budget = Budget(_MAX_SECONDS)
         self._unnoted: tuple[str, ...] = ()
         self.escapes = False
 
@@ -63,14 +63,10 @@ class Rendering:
 
     def work(self, units: int = 1) -> None:
         """Must be called before each part of the work; a unit is some microseconds. Raises RenderingFailed."""
-        self._units += units
-        if self._units < _UNITS_PER_LOOK:
-            return
-        self._units = 0
-        now = thread_time()
-        self._deadline = self._deadline or now + _MAX_SECONDS
-        if now > self._deadline:
-            raise RenderingFailed("it takes too long.")
+        try:
+            self._budget.spend(units * _UNITS)
+        except OverBudget as over:
+            raise RenderingFailed(f"it takes too long: {over.figure}.") from None
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from customers.conditions import Condition, Facts, evaluate, findings_of, in_words, values_that_decide
+from engage.budget import OverBudget
 from engage.json.described import abouts_of, list_of, object_of, told, within
 from journeys.steps.conditions import condition_within
 from journeys.steps.context import StepContext
@@ -55,10 +56,14 @@ class Branch(Kind):
         return [*(way(case.next, in_words(case.condition)) for case in self.cases), way(self.next, "otherwise")]
 
     def begin(self, context: StepContext) -> StepResult:
-        facts = context.facts()
-        for number, case in enumerate(self.cases, start=1):
-            if evaluate(case.condition, facts):
-                return self._go(case.next, f"Case {number} of {len(self.cases)} holds", facts, [case])
+        facts, number = context.facts(), 0
+        try:
+            for number, case in enumerate(self.cases, start=1):
+                if evaluate(case.condition, facts):
+                    return self._go(case.next, f"Case {number} of {len(self.cases)} holds", facts, [case])
+        except OverBudget as over:
+            detail = f"Case {number} of {len(self.cases)} {over.message} {going_on(self.next).capitalize()}."
+            return StepResult(step_record(self, "failed", detail), then=GoTo(step_id=self.next))
         return self._go(self.next, "No case holds", facts, self.cases)
 
     def _go(self, step_id: str | None, why: str, facts: Facts, decided_by: Sequence[Case]) -> StepResult:

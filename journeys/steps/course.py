@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic, thread_time
 
+from engage.budget import TURN, Budget
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import ResumableStep, Step, WaitingStep, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
@@ -18,6 +19,7 @@ from journeys.steps.wait_until import WaitUntil
 
 MAX_STEPS_IN_ONE_GO = 100
 SECONDS_IN_ONE_GO = 1.0  # of CPU time
+_FOR_A_STEP = TURN * 3 / 4  # what must be left of the budget, so that a step that fails would fail alone, too
 _COMPLETED = "The last step is done."
 
 
@@ -60,11 +62,20 @@ def parse_course(steps: object, exit_on: object, redrawn: Iterable[str] = ()) ->
 def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arrival, begun: Step | None = None) -> Walk:
     """Walks from this step until a stop, for at most MAX_STEPS_IN_ONE_GO steps or SECONDS_IN_ONE_GO.
 
+    What they have written may take a turn's budget. No step begins once a quarter of it is spent.
+
     `begun` is the step as it was when it began, if that was in an earlier revision.
 
     Checks the exit conditions before each step that has not begun. Updates `context.customer` with what the steps
     write. Raises ValueError if the arrival does not fit the step.
     """
+    with Budget(TURN) as budget:
+        return _walk_on(course, context, budget, step_id=step_id, arrival=arrival, begun=begun)
+
+
+def _walk_on(
+    course: Course, context: StepContext, budget: Budget, *, step_id: str, arrival: Arrival, begun: Step | None
+) -> Walk:
     step_records: list[StepRecord] = []
     # Processor time is never more than what the clock shows, and takes ten times as long to ask for.
     until, not_before = thread_time() + SECONDS_IN_ONE_GO, monotonic() + SECONDS_IN_ONE_GO
@@ -83,6 +94,7 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
             return Walk(step_records=tuple(step_records), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
         step_id, step, arrival = then.step_id, course.steps[then.step_id], First()
         enough = len(step_records) >= MAX_STEPS_IN_ONE_GO or (monotonic() > not_before and thread_time() > until)
+        enough = enough or budget.left < _FOR_A_STEP
         if _pauses(before=step, after=result.step_record, enough=enough):
             return Walk(step_records=tuple(step_records), stop=Pause(step_id=step_id))
 

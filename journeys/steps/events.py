@@ -14,7 +14,7 @@ from customers.conditions import (
     CustomerFacts,
     Facts,
     Root,
-    evaluate,
+    holds,
     in_words,
     parse_condition,
     roots_of,
@@ -76,11 +76,12 @@ class EventPattern:
     def matches(self, event: Occurrence, *, from_bridge: bool, known: Known) -> bool:
         """Whether the event matches; `from_bridge`: the bridge recorded it.
 
-        Unless the pattern `looks_beyond` the event, nothing needs to be known but when it is.
+        Unless the pattern `looks_beyond` the event, nothing needs to be known but when it is. It does not match where
+        its condition takes more time than there is.
         """
         if not self.concerns(name=event.name, from_bridge=from_bridge):
             return False
-        return self.where is None or evaluate(self.where, with_event(known(), event))
+        return self.where is None or holds(self.where, lambda: with_event(known(), event))
 
 
 def stored_pattern(*, name: str, where: Any, from_bridge: bool) -> EventPattern:

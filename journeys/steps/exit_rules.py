@@ -8,7 +8,8 @@ step, or as the profile is written while a step still sends (walking/watching.py
 from dataclasses import dataclass
 from functools import cached_property
 
-from customers.conditions import Condition, Facts, evaluate
+from customers.conditions import Condition, Facts, holds
+from engage.budget import third
 from engage.errors import Refusal
 from engage.json.described import read_object
 from engage.json.documents import Part, Reading
@@ -47,9 +48,10 @@ class ExitRules:
 
     def holding(self, facts: Facts) -> str | None:
         """Why these facts end the enrollment; None if they do not."""
-        for number, condition in enumerate(self.conditions, start=1):
-            if evaluate(condition, facts):
-                return f"Exit condition {number} of {len(self.conditions)} holds."
+        with third():  # the rest is for the step
+            for number, condition in enumerate(self.conditions, start=1):
+                if holds(condition, lambda: facts):
+                    return f"Exit condition {number} of {len(self.conditions)} holds."
         return None
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from engage.json.documents import Part
 from journeys.rendering import Names
-from journeys.steps.schemas import in_words, read_schema, validator_of
+from journeys.steps.schemas import errors_in, in_words, read_schema, validator_of
+
+MOST_PROBLEMS = 100
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,17 @@ class Inputs:
         """The required ones (`of` these) that have no value; a blank text is none."""
         return [name for name in self.required if (of is None or name in of) and _is_none(values.get(name))]
 
-    def problems(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """What of the values does not meet the schema: the input's name, and the rule in words. Lacking ones do."""
-        for error in self._validator.iter_errors(dict(values)):
-            if error.validator != "required" or error.absolute_path:
-                yield ".".join(map(str, error.absolute_path)), in_words(error)
+    def problems(self, values: Mapping[str, Any], *, most: int = MOST_PROBLEMS) -> Iterator[tuple[str, str]]:
+        """What of the values does not meet the schema: the input's name, and the rule in words. Lacking ones do.
+
+        Raises OverBudget.
+        """
+
+        def counts(error: Any) -> bool:
+            return error.validator != "required" or bool(error.absolute_path)
+
+        for error in errors_in(dict(values), self._validator, most=most, where=counts):
+            yield ".".join(map(str, error.absolute_path)), in_words(error)
 
 
 def _is_none(value: Any) -> bool:

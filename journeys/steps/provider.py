@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engage.budget import OverBudget
 from engage.errors import Refusal
 from engage.json.described import read_beside
 from engage.json.documents import Part, Reading
@@ -70,8 +71,11 @@ class Provider:
             raise UnknownEncryptionKey
         if lacking := self.inputs.lacking(inputs):
             raise StepSkipped(f"The connection {self.key!r} requires a value for {', '.join(lacking)}.")
-        for place, why in self.inputs.problems(inputs):
-            raise StepFailed(f"inputs{f'.{place}' if place else ''} {why}.")
+        try:
+            for place, why in self.inputs.problems(inputs, most=1):
+                raise StepFailed(f"inputs{f'.{place}' if place else ''} {why}.")
+        except OverBudget as over:
+            raise StepFailed(f"To check inputs {over.message}") from None
         with rendering.knowing(inputs=inputs):
             return self._rendered(rendering)
 

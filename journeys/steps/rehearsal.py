@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import thread_time
 
+from engage.budget import CALL, TURN, Budget
 from journeys.steps.context import StepContext
 from journeys.steps.course import Course, walk_on
 from journeys.steps.results import Arrival, AwaitChange, AwaitEvent, Ended, First, StepRecord, Stop, Wait
@@ -35,6 +36,8 @@ def rehearse(
 ) -> Rehearsal:
     """Walks from this step, by default the first, to the end: at most `at_most` step records, or MAX_SECONDS.
 
+    Nor does it go on where what is left of a call's budget is less than that of a turn.
+
     Every wait lasts until it is due. It is assumed that no awaited event arrives, that nobody writes the profile and
     that every webhook succeeds, and the details of those steps say so. The context is not changed.
     """
@@ -43,12 +46,15 @@ def rehearse(
         return Rehearsal(steps=(), ended=None, ending="The journey has no steps: it completes at once.")
     steps: list[TimedRecord] = []
     until = thread_time() + MAX_SECONDS
-    for found in _walk(course, replace(context), start):
-        if isinstance(found, Ended):
-            return Rehearsal(steps=tuple(steps), ended=found, ending=found.reason)
-        if len(steps) == at_most or thread_time() > until:
-            break
-        steps.append(found)
+    with Budget(CALL) as budget:
+        for found in _walk(course, replace(context), start):
+            if isinstance(found, Ended):
+                return Rehearsal(steps=tuple(steps), ended=found, ending=found.reason)
+            if len(steps) == at_most or thread_time() > until:
+                break
+            steps.append(found)
+            if budget.left < TURN:
+                break
     return Rehearsal(steps=tuple(steps), ended=None, ending=f"Stopped after {len(steps)} steps.")
 
 

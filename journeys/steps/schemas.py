@@ -1,13 +1,13 @@
 """JSON Schema (2020-12), of which what a value of a stranger's cannot make slow.
 
-There are no references, and patterns are of re2. What is wrong is said with the schema's words, never with the value.
+There are no references, patterns are of re2, and checking takes no longer than the budget that holds. What is wrong is
+said with the schema's words, never with the value.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import re2
@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import extend
 
+from engage.budget import Budget, current
 from engage.json.compact import ascii_json, json_bytes
 from engage.json.documents import Part
 from engage.sizes import KIB
@@ -56,30 +57,22 @@ def _ratio(number: float) -> tuple[int, int]:
     return (number if isinstance(number, int) else Decimal(repr(number))).as_integer_ratio()
 
 
-class TooLaborious(Exception):
-    """More rules were to be tried than the limit allows."""
+_UNITS_PER_RULE = 4
 
 
-_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
-_TEXT_PER_RULE = KIB
-
-
-@contextmanager
-def at_most(rules: int) -> Iterator[None]:
-    """All that is checked inside tries no more rules; a long text counts as several. Raises TooLaborious."""
-    token = _left.set([rules])
-    try:
-        yield
-    finally:
-        _left.reset(token)
+def errors_in(
+    value: Any, validator: Any, *, most: int, where: Callable[[ValidationError], bool]
+) -> list[ValidationError]:
+    """The first rules (at most so many, `where` they count) that the value does not meet. Raises OverBudget."""
+    with Budget() as budget:
+        budget.begin()
+        return list(islice(filter(where, validator.iter_errors(value)), most))
 
 
 def _counted(rule: Callable[..., Any]) -> Callable[..., Iterator[ValidationError]]:
     def tried(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-        if (left := _left.get()) is not None:
-            left[0] -= 1 + (len(instance) // _TEXT_PER_RULE if isinstance(instance, str) else 0)
-            if left[0] < 0:
-                raise TooLaborious
+        units = len(instance) // KIB if isinstance(instance, str) else 0
+        current().spend(_UNITS_PER_RULE + units + (len(value) if isinstance(value, list) else 0))
         yield from rule(validator, value, instance, schema) or ()
 
     return tried

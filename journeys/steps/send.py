@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from engage.budget import OverBudget
 from engage.json.described import taken_from, told, within
 from engage.json.documents import Fields, Part, Reading
 from journeys.rendering import Names, Rendering
@@ -53,9 +54,14 @@ def _read_inputs(step: WrittenStep, parts: Fields) -> TemplatedJson:
 
 def _require_fitting(step: WrittenStep, named: Part, given: Mapping[str, Any]) -> None:
     wanted = step.known.connection(_read_connection(step, named)) if step.known else None
+    place = f"{step.part.place}.inputs"
+    try:
+        mistakes = _mistakes(given, wanted) if wanted else []
+    except OverBudget as over:
+        raise over.of(place, ": to check them") from None
     with Reading() as read:
-        for name, why in _mistakes(given, wanted) if wanted else ():
-            read.note(Part(None, f"{step.part.place}.inputs{f'.{name}' if name else ''}", step.part.refusal), why)
+        for name, why in mistakes:
+            read.note(Part(None, f"{place}{f'.{name}' if name else ''}", step.part.refusal), why)
 
 
 def _mistakes(given: Mapping[str, Any], wanted: Inputs) -> list[tuple[str, str]]:

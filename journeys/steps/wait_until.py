@@ -5,14 +5,14 @@
 
 The condition is looked at when the step begins and by each write of the customer's profile (walking/watching.py). Once
 it held, the wait is over, whatever becomes of it before the customer goes on. Where it compares with the clock, the
-moments at which that may come out otherwise are due times.
+moments at which that may come out otherwise are due times. One that takes too long to be evaluated does not hold.
 """
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ClassVar
 
-from customers.conditions import Condition, Facts, evaluate, findings_of, in_words, values_that_decide
+from customers.conditions import Condition, Facts, findings_of, holds, in_words, values_that_decide
 from customers.conditions.changes import next_change
 from engage.json.described import told, within, written
 from engage.json.durations import duration_in_words
@@ -63,7 +63,7 @@ class WaitUntil(Kind):
 
     def begin(self, context: StepContext) -> StepResult:
         facts = context.facts()
-        if evaluate(self.condition, facts):
+        if self.holds(facts):
             because = tuple(values_that_decide([self.condition], findings_of(facts)))
             return self._go_on(self.on_true, "The condition holds already", because=because)
         until = context.since + self.timeout
@@ -76,12 +76,16 @@ class WaitUntil(Kind):
                 return self._go_on(self.on_true, "The condition came to hold")
             case TimedOut():
                 facts, until = context.facts(), context.waits_until or context.now
-                if evaluate(self.condition, facts):
+                if self.holds(facts):
                     return self._go_on(self.on_true, "The condition came to hold")
                 if until <= context.now:
                     return self._go_on(self.on_timeout, "The condition did not hold in time")
                 return self._wait(facts, until)
         raise ValueError("A wait for a condition is over with that or with its time.")
+
+    def holds(self, facts: Facts) -> bool:
+        """Whether its condition does; not this time, if that takes more time than there is."""
+        return holds(self.condition, lambda: facts)
 
     def due_at(self, facts: Facts, until: datetime) -> datetime:
         """When it is to be looked at again if nobody writes, while the condition does not hold."""

@@ -14,6 +14,7 @@ from django.utils import timezone
 from customers.conditions import findings_of, why_not
 from customers.events import NewEvent
 from customers.identity.locks import find_customers_named
+from engage.budget import for_many, third
 from engage.database.object_ids import ObjectId
 from engage.errors import Refusal
 from engage.json.fields import Spelled
@@ -29,7 +30,7 @@ from journeys.walking.recording import ReportedEvent, new_event
 
 CLOSED = "closed"
 _REASONS = [
-    *(reason.value for reason in (NotStarted.WHERE_NOT_MET, NotStarted.FROM_BRIDGE)),
+    *(reason.value for reason in (NotStarted.WHERE_NOT_MET, NotStarted.FROM_BRIDGE, NotStarted.TOO_SLOW)),
     CLOSED,
     *(verdict.value for verdict in Verdict if verdict is not Verdict.ENROLLED),
 ]
@@ -79,13 +80,14 @@ class WouldNotStart(_OfJourney):
     reason: Annotated[
         str,
         "`where_not_met`: the event does not meet the journey's `where`. `from_bridge`: events of in-app messages do "
-        "not count there. `closed`: the journey takes in nobody. Otherwise the result that the job would have.",
+        "not count there. `too_slow`: its `where` takes too much processor time. `closed`: it takes in nobody. Else "
+        "the result that the job would have.",
         known(_REASONS),
     ]
     details: Annotated[
         Sequence[str],
         "For `where_not_met` and `conditions_not_met`: the tests that fail, each with the value that is there and what "
-        "is wanted. For others the reason as text, if there is more to say.",
+        "is wanted. For `too_slow`: how much is too much. For others the reason as text, if there is more to say.",
     ]
 
 
@@ -135,6 +137,11 @@ def try_reported_events(
 
 def _try(events: Sequence[NewEvent], workspace_id: str) -> Mapping[str, TriedEvent]:
     """What each event would do, by its id."""
+    with for_many(len(events)):
+        return _try_within(events, workspace_id)
+
+
+def _try_within(events: Sequence[NewEvent], workspace_id: str) -> Mapping[str, TriedEvent]:
     tried = {event.id: TriedEvent() for event in events}
     reached, reactions = effects_of(events, looks_ahead=True)
     concerned = {goal.journey_id for goal in reached} | {one.journey_id for one in reactions}
@@ -185,7 +192,8 @@ def _add_decision(to: TriedEvent, journey: EventJourney, decision: Decision) -> 
 def _missed(event: NewEvent, journey: EventJourney, refusal: NotStarted | None) -> WouldNotStart:
     reason, details = CLOSED if refusal is None or not journey.active else refusal.value, list[str]()
     where = journey.pattern.where
-    if reason == NotStarted.WHERE_NOT_MET and where is not None:
+    if reason in {NotStarted.WHERE_NOT_MET, NotStarted.TOO_SLOW} and where is not None:
         facts = with_event(nothing_known(timezone.now())(), occurrence_of(event))
-        details = why_not(where, findings_of(facts))
+        with third():
+            details = why_not(where, findings_of(facts))
     return WouldNotStart(journey_id=journey.id, key=journey.key, reason=reason, details=details)

@@ -13,6 +13,7 @@ import structlog
 from django.utils import timezone
 
 from customers.events import NewEvent, record_events
+from engage.budget import Thirds, for_many
 from engage.database.sql import Fragment, Statement, Template
 from journeys.due import Due
 from journeys.enrollments.goals import goals_of, reach_goals
@@ -104,6 +105,11 @@ def record_and_react(
     reacting = [event for event in events if event.chain <= MAX_LINKS]
     if not reacting:
         return Due()
+    with for_many(len(reacting)):
+        return _react(reacting, except_for=except_for, may_start=may_start)
+
+
+def _react(reacting: Sequence[NewEvent], *, except_for: Collection[str], may_start: Callable[[int], bool]) -> Due:
     reached, found = effects_of(reacting, except_for=except_for)
     reach_goals([one.watch_id for one in reached])
     exit_enrollments(
@@ -130,11 +136,12 @@ def _reactions(events: Sequence[NewEvent], rows: Sequence[_Row], *, looks_ahead:
     inside: dict[str, dict[str, _ActiveEnrollment]] = {}
     for one in _active_enrollments(events, rows, looks_ahead=looks_ahead):
         inside.setdefault(one.customer_id, {})[one.id] = one
-    ends, moves = dict[str, Reaction](), list[Reaction]()
+    ends, moves, thirds = dict[str, Reaction](), list[Reaction](), Thirds(event.workspace_id for event in events)
     for event in events:
         those = inside.get(event.customer_id, {})
         for one in list(those.values()):
-            found = _reaction(one, event)
+            with thirds.of(event.workspace_id, one.journey_id):
+                found = _reaction(one, event)
             if found is not None and found.ends is not None:
                 ends.setdefault(one.id, found)
             elif found is not None:
@@ -193,13 +200,15 @@ def _reached(events: Sequence[NewEvent], watches: Sequence[_Row]) -> list[Reache
     told: dict[tuple[str, str], list[NewEvent]] = {}
     for event in events:
         told.setdefault((event.customer_id, event.name), []).append(event)
-    found = []
+    found, thirds = [], Thirds(event.workspace_id for event in events)
     for watch in watches:
         if (defined := goals.get(watch["journey_id"], {}).get(watch["goal"])) is None:
             continue
         goal = replace(defined, name=watch["awaits_event"])
         for event in told.get((watch["customer_id"], watch["awaits_event"]), ()):
-            if goal.matches(occurrence_of(event), from_bridge=event.source.is_bridge, known=known):
+            with thirds.of(event.workspace_id, watch["journey_id"]):
+                matches = goal.matches(occurrence_of(event), from_bridge=event.source.is_bridge, known=known)
+            if matches:
                 found.append(ReachedGoal(event, watch["watch_id"], watch["journey_id"], watch["id"], watch["goal"]))
                 break
     return found

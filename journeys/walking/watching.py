@@ -8,14 +8,15 @@ Exit conditions are asked before each step, and here because a step that sends m
 customer is only marked for that if the journey has any. What becomes true by the clock alone is for the next step.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
 import structlog
 from django.db import transaction
 
-from customers.conditions import evaluate
 from customers.watching import unwatch
+from engage.budget import Thirds, for_many
 from engage.database.sql import Statement
 from journeys import wakeups
 from journeys.due import Due
@@ -28,8 +29,8 @@ from journeys.steps.wait_until import WaitUntil
 log = structlog.get_logger(__name__)
 _WATCHING = Statement(
     """
-SELECT id, customer_id, revision_id, coalesce({began_in}, revision_id) AS began_in, step_id, watches_until, due_at,
-       now() AS now
+SELECT id, workspace_id, customer_id, revision_id, coalesce({began_in}, revision_id) AS began_in, step_id,
+       watches_until, due_at, now() AS now
 FROM journeys_enrollment enrollment
 WHERE customer_id = ANY({customer_ids}::text[]) AND state = 'active' AND (watches_until IS NOT NULL OR (
     SELECT state FROM journeys_webhookdelivery sent
@@ -52,6 +53,18 @@ def look(customer_ids: Collection[str]) -> None:
     unwatch(set(customer_ids) - {row["customer_id"] for row in watching})
     if not watching:
         return
+    with for_many(len(watching)):
+        exits, held, due = _changed(watching)
+    exit_enrollments(exits)
+    end_watches(held)
+    reschedule(due)
+    if held:
+        transaction.on_commit(lambda: wakeups.wake(Due(walk=True)), robust=True)
+
+
+def _changed(watching: Sequence[dict[str, Any]]) -> tuple[list[EnrollmentExit], list[str], dict[str, datetime]]:
+    """Who exits, whose wait is over, and when the waits of others are to be looked at again."""
+    thirds = Thirds(row["workspace_id"] for row in watching)
     courses = courses_of({row[name] for row in watching for name in ("revision_id", "began_in")})
     known = known_to([row["id"] for row in watching], now=watching[0]["now"])
     held: list[str] = []
@@ -64,20 +77,18 @@ def look(customer_ids: Collection[str]) -> None:
         if course is None or what_it_knows is None:  # the write is not to fail for what is wrong with a journey
             continue
         facts, step = what_it_knows(), course.steps.get(row["step_id"])
-        if sends:
-            if reason := course.exit_rules.holding(facts):
-                exits.append(EnrollmentExit(enrollment_id=row["id"], reason=reason))
-        elif not isinstance(step, WaitUntil):
-            continue
-        elif evaluate(step.condition, facts):
+        with thirds.of(row["workspace_id"], row["id"]):
+            reason = course.exit_rules.holding(facts) if sends else None
+            holds = not sends and isinstance(step, WaitUntil) and step.holds(facts)
+        if reason:
+            exits.append(EnrollmentExit(enrollment_id=row["id"], reason=reason))
+        elif holds:
             held.append(row["id"])
+        elif sends or not isinstance(step, WaitUntil):
+            continue
         elif row["due_at"] and (due_at := step.due_at(facts, row["watches_until"])) != row["due_at"]:
             due[row["id"]] = due_at
-    exit_enrollments(exits)
-    end_watches(held)
-    reschedule(due)
-    if held:
-        transaction.on_commit(lambda: wakeups.wake(Due(walk=True)), robust=True)
+    return exits, held, due
 
 
 def _course(revision_id: int, courses: Courses) -> Course | None:

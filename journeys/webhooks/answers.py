@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from customers.conditions import CustomerFacts, Facts, evaluate
+from engage.budget import ATTEMPT, Budget, OverBudget
 from engage.json.compact import json_bytes
 from engage.json.storable import InvalidJson, parse_value
 from engage.sizes import KIB
@@ -29,10 +30,19 @@ def read_answer(outcome: Outcome, rules: AnswerRules) -> AnswerRead:
     """What the rules make of an attempt's answer. If none came, nothing is kept, not even what was kept before."""
     if outcome.status is None:
         return AnswerRead(ok=None, kept=None if rules.keep is None else {})
+    with Budget(ATTEMPT):
+        return _read(outcome, rules)
+
+
+def _read(outcome: Outcome, rules: AnswerRules) -> AnswerRead:
     body = _body(outcome) if rules.reads_body else {}
     answer = {STATUS: outcome.status, "headers": outcome.headers, **body}
-    ok = None if rules.ok is None else evaluate(rules.ok, Facts(customer=_NOBODY, now=outcome.at, answer=answer))
-    problem = "" if outcome.whole or not rules.reads_body else _why_not_whole(outcome)
+    facts, slow = Facts(customer=_NOBODY, now=outcome.at, answer=answer), ""
+    try:
+        ok = None if rules.ok is None else evaluate(rules.ok, facts)
+    except OverBudget as over:
+        ok, slow = False, f"The rule ok of its step {over.message}"
+    problem = slow or ("" if outcome.whole or not rules.reads_body else _why_not_whole(outcome))
     if rules.keep is None:
         return AnswerRead(ok=ok, kept=None, problem=problem)
     kept = {STATUS: outcome.status} | _found(rules.keep, body)

@@ -18,6 +18,7 @@ from typing import Any
 import structlog
 
 from customers.conditions import Facts
+from engage.budget import ATTEMPT, Budget
 from engage.database.sql import Rows, Statement
 from engage.encryption import decrypted_json
 from engage.sealed import UnknownEncryptionKey
@@ -125,7 +126,8 @@ def _filled(changed: Sequence[dict[str, Any]]) -> dict[int, WebhookRequest | Non
         try:
             context = _context(one, known[one["enrollment_id"]](), around(one["workspace_id"], one["revision_id"]))
             step = courses.of(one["revision_id"]).steps[one["step_id"]]
-            filled[one["id"]] = step.rendered(context, context.rendering()) if isinstance(step, SendStep) else None
+            with Budget(ATTEMPT):
+                filled[one["id"]] = step.rendered(context, context.rendering()) if isinstance(step, SendStep) else None
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it is sent as it was
             filled[one["id"]] = None
             log.info("webhook_as_it_was", enrollment_id=one["enrollment_id"], error=for_the_record(error))

@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._say(int(status), body=b"As you wish.", **headers)
             case ["answer"]:
                 headers = {"webhook-delivery": query["says"]} if "says" in query else {}
-                body = query.get("body", "").replace("FILL", "x" * int(query.get("fill", 0)))
+                body = query.get("body", "").replace("FILL", query.get("with", "x") * int(query.get("fill", 0)))
                 self._say(int(query.get("status", 200)), body=body.encode(), **headers)
             case ["first", status, "then", later]:
                 self._say(int(later if earlier else status))
