@@ -143,6 +143,7 @@ MIDDLEWARE = [
     "engage.http.request_times.RequestTimesMiddleware",
     "engage.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "engage.http.budgets.BudgetMiddleware",
     "engage.middleware.LayersMiddleware",
 ]
 # What a request passes after these, by how its path begins.

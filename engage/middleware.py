@@ -8,8 +8,6 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
-from engage.budget import CALL, Budget
-
 
 class Middleware:
     """Passes a request on to the rest of the way, `get_response`."""
@@ -35,17 +33,13 @@ class _Layers:
 
 
 class LayersMiddleware:
-    """Passes a request through the LAYERS of the first beginning that its path has: calls need few of them.
-
-    What a tenant has written may take a call's budget in it.
-    """
+    """Passes a request through the LAYERS of the first beginning that its path has: calls need few of them."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._layers = {begin: _Layers(paths, get_response) for begin, paths in settings.LAYERS.items()}
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with Budget(CALL):
-            response: HttpResponse = self._of(request).call(request)
+        response: HttpResponse = self._of(request).call(request)
         return response
 
     def process_view(
