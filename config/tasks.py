@@ -4,11 +4,14 @@ from celery import shared_task
 from django.conf import settings
 
 from config.monitoring import telling
+from engage.alone import alone
 
 
 @shared_task(name="tell")
 def tell() -> None:
     """Notes what is wrong, and tells people of it. Nothing while SENDING is off: a copy has nobody to tell."""
     if settings.SENDING:
-        telling.look()
-        telling.tell()
+        with alone("alerts_noted"):
+            telling.look()
+        with alone("alerts_told"):
+            telling.tell()

@@ -5,10 +5,10 @@
 3. admin/: the pages of staff, and what those of the other apps are made of.
 4. models/: workspaces, keys and apps, on database/: the engine, tenancy, ids, and what makes work repeatable.
 5. audit/: who changed what. redis/: what may vanish; json/: what can be stored.
-6. errors.py, credentials.py, encryption.py, sealed.py, rates.py, sizes.py, origins.py, plurals.py, zones.py: words
-   that all of these use; feed.py: what happens, as it is told; request_log.py, middleware.py, bounded_cache.py,
-   terminal.py, per_process.py: what processes are made of; tracing.py, tracing_sdk.py, error_reports.py: what others
-   are told of them.
+6. errors.py, credentials.py, encryption.py, sealed.py, rates.py, sizes.py, origins.py, plurals.py, zones.py,
+   known_values.py: words that all of these use; feed.py: what happens, as it is told; request_log.py, middleware.py,
+   bounded_cache.py, alone.py, terminal.py, per_process.py: what processes are made of; tracing.py,
+   tracing_sdk.py, error_reports.py: what others are told of them.
 7. alerts.py, recipients.py: what is wrong, and who is told of it.
 8. identity_keys.py, second_factor.py, break_glass.py: keys of apps, phones of staff, a way in. apps.py: for Django.
 """

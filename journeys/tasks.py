@@ -8,6 +8,7 @@ from celery import shared_task
 from celery.worker import state
 from django.conf import settings
 
+from engage.alone import alone
 from journeys import wakeups
 from journeys.counts.counting import fold as fold_counts
 from journeys.due import Due
@@ -21,7 +22,7 @@ from journeys.subscriptions.outbox import Outbox
 from journeys.walking import walk_due
 from journeys.webhooks.client import Client
 from journeys.webhooks.giving_up import give_up_late
-from journeys.webhooks.resending import go_on_resending
+from journeys.webhooks.resending import being_resent, go_on_resending
 from journeys.webhooks.sending import send_due
 
 # How long one task serves its lane before it frees the worker for others.
@@ -121,17 +122,24 @@ def sweep() -> None:
     """Wakes workers for jobs that have come due, or waited too long: their message was lost, or nobody received it.
 
     Then it gives up webhooks that are too late, ends in-app messages that have expired, and goes on with resumptions
-    and aborts that are not finished.
+    and aborts that are not finished: each whatever becomes of the others.
 
     Walkers and senders are woken by a tick every second anyway.
     """
-    late = due_chunks(most=_WAKEUPS, seconds=0 if come_due() else _LATE_SECONDS)
-    for lane, chunks in groupby(late, key=attrgetter("lane")):
-        wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
-    wakeups.wake(give_up_late())
-    wakeups.wake(expire(seconds=_EXPIRE_SECONDS))
-    if go_on(seconds=_STEER_SECONDS):
-        wakeups.wake(Due(walk=True, webhooks=True))
+    late_after = _LATE_SECONDS
+    with alone("scheduled"):
+        late_after = 0 if come_due() else _LATE_SECONDS
+    with alone("late_jobs"):
+        late = due_chunks(most=_WAKEUPS, seconds=late_after)
+        for lane, chunks in groupby(late, key=attrgetter("lane")):
+            wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
+    with alone("late_webhooks"):
+        wakeups.wake(give_up_late())
+    with alone("in_app_expiry"):
+        wakeups.wake(expire(seconds=_EXPIRE_SECONDS))
+    with alone("steering"):
+        if go_on(seconds=_STEER_SECONDS):
+            wakeups.wake(Due(walk=True, webhooks=True))
 
 
 @shared_task(name=wakeups.FOLD)
@@ -144,8 +152,10 @@ def fold() -> None:
 def resend() -> None:
     """Makes failed webhooks due that staff had sent again, part by part."""
     until = time.monotonic() + _RESEND_SECONDS
-    while (due := go_on_resending()) is not None:
-        wakeups.wake(due)
-        if time.monotonic() > until:
-            wakeups.wake_resender()
-            return
+    for asked_id in being_resent():
+        with alone("resending", resending_id=asked_id):
+            while (due := go_on_resending(asked_id)) is not None:
+                wakeups.wake(due)
+                if time.monotonic() > until:
+                    wakeups.wake_resender()
+                    return

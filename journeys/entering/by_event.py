@@ -23,6 +23,7 @@ from customers.events import NewEvent
 from engage.budget import OverBudget, Thirds
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Rows, Statement
+from engage.errors import Refusal
 from engage.request_log import current_trail
 from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import QueuedEntry
@@ -142,14 +143,18 @@ def listened_to(
 ) -> Iterator[tuple[NewEvent, EventJourney, NotStarted | None]]:
     """Each event with each journey that listens to its name, and why it would start nothing there; in order.
 
-    `closed`: also with those that are closed.
+    `closed`: also with those that are closed. One that this version cannot read listens to nothing.
     """
     listening, known = dict[tuple[str, str], list[EventJourney]](), nothing_known(timezone.now())
     kinds = {(event.workspace_id, event.name) for event in events}
     rows = (_ALL if closed else _ACTIVE).rows(kinds=kinds)
     for workspace_id, name, journey_id, key, active, where, from_bridge in rows:
         condition = None if where is None else json.loads(where)
-        pattern = stored_pattern(name=name, where=condition, from_bridge=from_bridge)
+        try:
+            pattern = stored_pattern(name=name, where=condition, from_bridge=from_bridge)
+        except Refusal:  # of a later version: the event is recorded, and others' journeys begin, all the same
+            log.exception("journey_unreadable", journey_id=journey_id)
+            continue
         journey = EventJourney(id=journey_id, key=key, active=active, pattern=pattern)
         listening.setdefault((workspace_id, name), []).append(journey)
     thirds = Thirds(workspace_id for workspace_id, _ in kinds)

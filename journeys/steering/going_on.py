@@ -4,6 +4,7 @@ import time
 
 from django.db.models import Q
 
+from engage.alone import alone
 from journeys.models import Journey
 from journeys.steering.aborting import exit_remaining
 from journeys.steering.moving import move_remaining
@@ -19,8 +20,11 @@ def go_on(*, seconds: float) -> bool:
     for journey_id, moves_to in unfinished.values_list("id", "moves_to"):
         if (left := until - time.monotonic()) <= 0:
             break
-        exit_remaining(journey_id, seconds=left)
-        released += release(journey_id, seconds=left)
-        if moves_to is not None:
-            move_remaining(journey_id, seconds=left)
+        with alone("abort", journey_id=journey_id):
+            exit_remaining(journey_id, seconds=left)
+        with alone("resumption", journey_id=journey_id):
+            released += release(journey_id, seconds=left)
+        with alone("move", journey_id=journey_id):
+            if moves_to is not None:
+                move_remaining(journey_id, seconds=left)
     return released > 0

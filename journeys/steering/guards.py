@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+import structlog
+
 from engage.database.sql import Rows, Statement
 from engage.errors import Refusal
 from engage.json.documents import Fields, Part, Reading
@@ -21,6 +23,7 @@ from journeys.steering.acts import GUARD
 from journeys.steering.holding import locked, put_on_hold
 from journeys.steps.durations import read_duration
 
+log = structlog.get_logger(__name__)
 MOST_RESULTS = 1_000
 MOST_ENTRIES = 1_000_000_000
 SHORTEST, LONGEST = timedelta(minutes=1), timedelta(days=31)
@@ -73,6 +76,15 @@ def parse_guards(written: object) -> Guards:
         if not part.members():
             part.refuse("must hold failedShare and of, or entries and per.")
     return Guards(failures=failures, entries=entries)
+
+
+def _stored_guards(journey_id: str, written: object) -> Guards:
+    """None that this version cannot read: whoever counts for them does so for other journeys as well."""
+    try:
+        return parse_guards(written)
+    except Refusal:
+        log.exception("guards_unreadable", journey_id=journey_id)
+        return Guards()
 
 
 def _both(part: Part, fields: Fields, one: str, other: str) -> list[Part]:
@@ -147,7 +159,7 @@ def note_results(failed: Mapping[str, Sequence[bool]]) -> None:
     fresh = [(journey_id, "".join("1" if one else "0" for one in results)) for journey_id, results in failed.items()]
     latest = dict(_NOTE.rows(fresh=fresh))
     for journey in Journey.objects.filter(id__in=latest).order_by("id"):
-        guard, results = parse_guards(journey.guards).failures, latest[journey.id]
+        guard, results = _stored_guards(journey.id, journey.guards).failures, latest[journey.id]
         if guard and guard.is_crossed_by(results) and (running := _locked_if_running(journey)):
             number, of = results.count("1"), len(results)
             reason = f"{number} of the latest {counted(of, 'attempt')} at its webhooks failed."
@@ -185,7 +197,7 @@ def note_entries(entered: Mapping[str, int], *, guards: Mapping[str, object]) ->
 
     Within the caller's transaction, at its end, as `note_results`.
     """
-    known = {journey_id: parse_guards(guards[journey_id]).entries for journey_id in entered}
+    known = {journey_id: _stored_guards(journey_id, guards[journey_id]).entries for journey_id in entered}
     limits = {journey_id: guard for journey_id, guard in known.items() if guard}
     rows = [(one, entered[one], guard.per.total_seconds() / _PARTS) for one, guard in limits.items()]
     within = dict(_NOTE_ENTRIES.rows(entered=rows)) if rows else {}

@@ -4,11 +4,11 @@ room, have a rate, are not held and are well. Each subscription is a source of i
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from engage.database.sql import Rows, Statement
-from engage.encryption import decrypted
 from engage.feed import FeedType
 from engage.json.compact import unicode_json
 from engage.json.instants import iso_utc
@@ -25,9 +25,8 @@ from journeys.webhooks.claim_statements import (
     STEERED_HOST,
     TAKEN,
 )
-from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery
+from journeys.webhooks.claims import LEASE_SECONDS, SAY_WHY_OF_PUSHES, ClaimedDelivery, opened, secrets_of
 from journeys.webhooks.host_slots import HostSlots
-from journeys.webhooks.signing_secrets import current_secrets
 
 TEST = "test"  # the type of a test's only event
 GONE = "Its events are not kept any more."
@@ -106,12 +105,9 @@ def claim_pushes(slots: HostSlots) -> list[ClaimedDelivery]:
     if not found:
         return []
     known = Push.objects.select_related("subscription").in_bulk([row["id"] for row in found])
-    bodies = {push.id: body_of(push, push.subscription) for push in known.values()}
-    gone = [id_ for id_, body in bodies.items() if body is None]
-    Push.objects.filter(id__in=gone).update(state=Push.State.FAILED, result=GONE, due_at=datetime.now(UTC))
+    claimed, _ = opened(found, lambda row: _claimed(row, known.get(row["id"])), SAY_WHY_OF_PUSHES)
     asked = time.monotonic()
-    claimed = [_claimed(row, known[row["id"]], body, asked) for row in found if (body := bodies.get(row["id"]))]
-    return _without_held(claimed)
+    return _without_held([replace(one, asked=asked) for one in claimed])
 
 
 def release_pushes(unsent: Sequence[ClaimedDelivery]) -> None:
@@ -130,10 +126,16 @@ def body_of(push: Push, subscription: Subscription) -> str | None:
     return unicode_json({"subscription": subscription.key, "events": events}) if events else None
 
 
-def _claimed(row: dict[str, Any], push: Push, body: str, asked: float) -> ClaimedDelivery:
-    subscription = push.subscription
-    secrets = tuple(map(decrypted, row.pop("secrets")))
-    del row["subscription_id"]
+def _claimed(row: dict[str, Any], push: Push | None) -> ClaimedDelivery | None:
+    """None if it is gone, or its events are; then it ends."""
+    if push is None:
+        return None
+    subscription, secrets = push.subscription, secrets_of(row)
+    body = body_of(push, subscription)
+    if body is None:
+        Push.objects.filter(id=push.id).update(state=Push.State.FAILED, result=GONE, due_at=datetime.now(UTC))
+        return None
+    known = {name: value for name, value in row.items() if name not in {"secrets", "subscription_id"}}
     return ClaimedDelivery(
         webhook_id=push.webhook_id,
         host=subscription.host,
@@ -141,12 +143,12 @@ def _claimed(row: dict[str, Any], push: Push, body: str, asked: float) -> Claime
         url=subscription.url,
         headers={"Content-Type": "application/json"},
         body=body,
-        secrets=secrets or (current_secrets([subscription.workspace_id])[subscription.workspace_id],),
+        secrets=secrets,
         give_up_at=None,
         answer_rules=None,
-        asked=asked,
+        asked=time.monotonic(),
         is_push=True,
-        **row,
+        **known,
     )
 
 

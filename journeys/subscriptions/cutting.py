@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from django.db import transaction
 
+from engage.alone import alone
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Statement
 from journeys.feed.reading import FeedEvent, Place, Wanted, feed_part
@@ -39,7 +40,11 @@ def cut_pushes(*, whole: bool) -> int:
 
     Of one subscription by one process at a time; who comes second passes over it.
     """
-    return sum(_cut(subscription_id, whole=whole) for subscription_id in _HUNGRY.column(most=MOST_WAITING))
+    cut = 0
+    for subscription_id in _HUNGRY.column(most=MOST_WAITING):
+        with alone("push_cutting", subscription_id=subscription_id):
+            cut += _cut(subscription_id, whole=whole)
+    return cut
 
 
 @transaction.atomic

@@ -24,16 +24,16 @@ class Outbox:
         now = time.monotonic()
         if now < self._next_look:
             return []
+        self._next_look = now + _SECONDS_BETWEEN_LOOKS  # also if this fails
         if not Subscription.objects.exists():
-            self._next_look = now + _SECONDS_BETWEEN_LOOKS
             return []
         whole = now < self._next_part
         if not whole:
             self._next_part = now + _SECONDS_BETWEEN_LOOKS
         cut = cut_pushes(whole=whole)
         claimed = claim_pushes(slots)
-        if not (cut or claimed):
-            self._next_look = now + _SECONDS_BETWEEN_LOOKS
+        if cut or claimed:
+            self._next_look = 0.0
         return claimed
 
     def release(self, unsent: Sequence[ClaimedDelivery]) -> None:

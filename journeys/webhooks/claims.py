@@ -15,16 +15,17 @@
    therefore finds it. A claim may be older than a hold that has been answered, so an attempt only begins for a moment
    after its claim began to look; later, it is looked at again, or given back.
 7. What goes by a connection is filled in anew if that was changed (by_connection.py).
-8. A delivery that cannot be read, because the key is missing that decrypts it, costs the others nothing: it keeps its
-   lease, and its `result` says why it waits. No attempt is used up.
+8. A delivery that cannot be read, because the key is missing that decrypts it, or a later version has stored it, costs
+   the others nothing: it keeps its lease, and its `result` says why it waits. No attempt is used up. So do pushes.
 """
 
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -35,6 +36,7 @@ from engage.request_log import Trail
 from journeys.failures import for_the_record
 from journeys.models.credentials import SECRET_URL
 from journeys.models.webhooks import webhook_id_of
+from journeys.steps.answer_rules import stored_answer_rules
 from journeys.webhooks.by_connection import filled_in
 from journeys.webhooks.claim_statements import CLAIM, NOT_HELD
 from journeys.webhooks.host_slots import HostSlots
@@ -117,13 +119,14 @@ FROM {unsent} WHERE delivery.id = ANY(ARRAY[unsent.id]) AND delivery.attempts = 
 """,
     unsent=Rows("unsent", {"id": "bigint", "number": "int", "leased_until": "timestamptz"}),
 )
-_SAY_WHY = Statement(
-    """
-UPDATE journeys_webhookdelivery delivery SET result = unready.reason
+_SAY_WHY = """
+UPDATE {table} delivery SET result = unready.reason
 FROM {unready} WHERE delivery.id = ANY(ARRAY[unready.id]) AND delivery.state || '' = 'waiting'
   AND delivery.result <> unready.reason
-""",
-    unready=Rows("unready", {"id": "bigint", "reason": "text"}),
+"""
+_SAY_WHY_OF_WEBHOOKS, SAY_WHY_OF_PUSHES = (
+    Statement(_SAY_WHY, table=table, unready=Rows("unready", {"id": "bigint", "reason": "text"}))
+    for table in ("journeys_webhookdelivery", "journeys_push")
 )
 
 
@@ -142,9 +145,8 @@ def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
         rows, back = filled_in([row for row in found if row["id"] is not None])
         if back:
             _GIVE_BACK.execute(unsent=[(row["id"], row["number"], row["leased_until"]) for row in back])
-        claimed, unready = _opened([traced(row) for row in rows], asked)
-        if unready:
-            _SAY_WHY.execute(unready=unready)
+        rows = [traced(row) for row in rows]
+        claimed, unready = opened(rows, partial(_claimed, asked=asked), _SAY_WHY_OF_WEBHOOKS)
         if claimed or not (unready or suspended or back):
             break
     return _confirmed(claimed, asked)
@@ -162,20 +164,28 @@ def names_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: row[name] for name in ("webhook_id", "enrollment_id", "trigger_id")}, **trail.names()}
 
 
-def _opened(rows: Sequence[dict[str, Any]], asked: float) -> tuple[list[ClaimedDelivery], list[tuple[int, str]]]:
-    """The deliveries as they are sent; and the ids of those that cannot be, with the reasons."""
-    made = current_secrets(row["workspace_id"] for row in rows if not row["secrets"])
+def opened(
+    rows: Sequence[dict[str, Any]], read: Callable[[dict[str, Any]], ClaimedDelivery | None], say_why: Statement
+) -> tuple[list[ClaimedDelivery], int]:
+    """The claimed rows as they are sent, and how many cannot be: each says why. None: there is nothing to send."""
     claimed, unready, names = list[ClaimedDelivery](), list[tuple[int, str]](), list[dict[str, Any]]()
     for row in rows:
         try:
-            secrets = tuple(map(decrypted, row["secrets"])) or (made[row["workspace_id"]],)
-            claimed.append(_claimed(row, asked, secrets=secrets))
+            if one := read(row):
+                claimed.append(one)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the others are sent
             unready.append((row["id"], for_the_record(error)))
-            names.append(names_of(row))
+            names.append(names_of(row) if "trail" in row else {"push_id": row["id"]})
     if unready:
         log.warning("webhooks_unready", webhooks=len(unready), of=names, error=unready[0][1])
-    return claimed, unready
+        say_why.execute(unready=unready)
+    return claimed, len(unready)
+
+
+def secrets_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """What signs a claimed row, the current secret first; its workspace gets one if it has none yet."""
+    workspace_id = row["workspace_id"]
+    return tuple(map(decrypted, row["secrets"])) or (current_secrets([workspace_id])[workspace_id],)
 
 
 def _confirmed(claimed: list[ClaimedDelivery], asked: float) -> list[ClaimedDelivery]:
@@ -194,8 +204,10 @@ def release(unsent: Sequence[ClaimedDelivery]) -> None:
         _GIVE_BACK.execute(unsent=[(one.id, one.number, one.leased_until) for one in unsent])
 
 
-def _claimed(row: dict[str, Any], asked: float, *, secrets: tuple[str, ...]) -> ClaimedDelivery:
+def _claimed(row: dict[str, Any], *, asked: float) -> ClaimedDelivery:
     headers = dict(decrypted_json(json.loads(row["headers"])))
-    known = row | {"url": headers.pop(SECRET_URL, row["url"]), "headers": headers, "secrets": secrets}
+    if row["answer_rules"] is not None:
+        stored_answer_rules(row["answer_rules"])  # raises what the answer would, once the request is sent
+    known = row | {"url": headers.pop(SECRET_URL, row["url"]), "headers": headers, "secrets": secrets_of(row)}
     del known["suspended"], known["paced"]
     return ClaimedDelivery(asked=asked, **known)

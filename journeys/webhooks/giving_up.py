@@ -11,7 +11,7 @@ from engage.redis.metric_counters import WEBHOOKS, metric_counters
 from journeys.due import Due
 from journeys.enrollments.trails import CALLED
 from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, traced
-from journeys.webhooks.results import given_up, write_results
+from journeys.webhooks.results import given_up, write_each
 
 _MOST = 500
 # What would be needed to send one.
@@ -40,7 +40,7 @@ def give_up_late() -> Due:
     late = _LATE.records(lease=LEASE_SECONDS, most=_MOST)
     if not late:
         return Due()
-    written = write_results([given_up(ClaimedDelivery(**traced(row), **_UNSENT)) for row in late], wait=False)
+    written = write_each([given_up(ClaimedDelivery(**traced(row), **_UNSENT)) for row in late], wait=False)
     for next_state, number in written.next_states.items():
         metric_counters.count(WEBHOOKS, next_state.name.lower(), by=number)
     return written.due

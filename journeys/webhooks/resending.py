@@ -67,10 +67,15 @@ def ask_to_resend(wanted: Wanted, *, asked_by: str, now: datetime) -> list[Resen
     )
 
 
+def being_resent() -> Sequence[str]:
+    """The ids of what was asked for and is not finished, the oldest first."""
+    return list(_open().order_by("pk").values_list("pk", flat=True))
+
+
 @transaction.atomic
-def go_on_resending() -> Due | None:
-    """Sends some of the oldest request again, and returns what became due; None if nothing is left for this worker."""
-    asked = _open().select_for_update(skip_locked=True, no_key=True).order_by("pk").first()
+def go_on_resending(asked_id: str) -> Due | None:
+    """Sends some of what was asked for again, and returns what became due; None if nothing is left for this worker."""
+    asked = _open().select_for_update(skip_locked=True, no_key=True).filter(pk=asked_id).first()
     if asked is None:
         return None
     part = _next_part(asked)

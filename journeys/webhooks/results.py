@@ -12,12 +12,14 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
+from django.db import InterfaceError, InternalError, OperationalError
 
 from customers.identity.locks import CustomersMoved, undisturbed
+from engage.alone import alone
 from engage.database.sql import Rows, Statement
 from engage.feed import telling
 from engage.json.compact import unicode_json
@@ -27,7 +29,7 @@ from journeys.steering.guards import note_results
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import ClaimedDelivery
 from journeys.webhooks.outcomes import DISABLE, Outcome
-from journeys.webhooks.schedule import DeliveryVerdict, NextState, in_words, is_transient
+from journeys.webhooks.schedule import DeliveryVerdict, NextState, in_words, is_transient, judge
 
 log = structlog.get_logger(__name__)
 _SLOW_MS = 5_000  # half of what an answer may take
@@ -98,6 +100,33 @@ def write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenRes
     for result in outcome.written:
         _log_attempt(result)
     return outcome
+
+
+def write_each(results: Sequence[AttemptResult], *, wait: bool) -> WrittenResults:
+    """As write_results; but one that cannot be written costs the others nothing: its attempt is, as one that failed."""
+    try:
+        return write_results(results, wait=wait)
+    except (OperationalError, InterfaceError, InternalError):  # that is not because of what is in them
+        raise
+    except Exception as error:
+        log.exception("webhook_results_refused", webhooks=len(results))
+        if len(results) == 1:
+            with alone("webhook_result"):
+                return write_results([_bare(results[0], error)], wait=wait)
+            return WrittenResults(next_states=Counter(), due=Due(), held=())
+    middle = len(results) // 2
+    one, other = write_each(results[:middle], wait=wait), write_each(results[middle:], wait=wait)
+    next_states = one.next_states + other.next_states
+    return WrittenResults(next_states=next_states, due=one.due | other.due, held=[*one.held, *other.held])
+
+
+def _bare(result: AttemptResult, error: Exception) -> AttemptResult:
+    """The attempt without anything that came back, as one that failed."""
+    told = f"What came of it could not be recorded: {type(error).__name__}."
+    outcome = Outcome(at=result.outcome.at, milliseconds=result.outcome.milliseconds, error=told)
+    claimed = result.claimed
+    verdict = judge(outcome, number=claimed.number, once=claimed.again, chance=0.0, left=claimed.left)
+    return replace(result, outcome=outcome, verdict=verdict)
 
 
 def _log_attempt(result: AttemptResult) -> None:

@@ -23,6 +23,7 @@ import structlog
 from django.db import InterfaceError, InternalError, OperationalError, connection
 
 from engage import tracing
+from engage.alone import alone, in_halves
 from engage.database.outages import is_held_up
 from engage.redis.metric_counters import FIRST_ATTEMPT_WAITS, WEBHOOKS, metric_counters
 from journeys.due import Due
@@ -32,7 +33,7 @@ from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due, 
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import AttemptResult, WrittenResults, given_up, write_results
+from journeys.webhooks.results import AttemptResult, WrittenResults, given_up, write_each
 from journeys.webhooks.schedule import DeliveryVerdict, NextState, judge
 from journeys.webhooks.signing import signed_headers
 
@@ -142,7 +143,8 @@ class _Sender:
             return
         self._begin(claim_due(self._slots))
         if self._pushes and self._slots.free:
-            self._begin(self._pushes.claim(self._slots))
+            with alone("pushes"):
+                self._begin(self._pushes.claim(self._slots))
 
     def _begin(self, deliveries: Sequence[ClaimedDelivery]) -> None:
         for claimed in deliveries:
@@ -169,7 +171,7 @@ class _Sender:
             except Exception as error:  # whatever went wrong, the attempt must end
                 log.exception("webhook_error", **claimed.names, workspace_id=claimed.workspace_id)
                 outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
-                verdict = _judged(claimed, outcome)
+                verdict = _judged(claimed, outcome, reads=False)
             if span.traceparent:
                 _note(span, claimed, outcome, verdict)
         result = AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict)
@@ -236,11 +238,11 @@ class _Sender:
     def _written(self, *, wait: bool) -> WrittenResults:
         pushes = [result for result in self._unwritten if result.claimed.is_push]
         if pushes and self._pushes:
-            self._pushes.write(pushes)
+            in_halves("push_results", self._pushes.write, pushes)
             self._unwritten = [result for result in self._unwritten if not result.claimed.is_push]
         if pushes and not self._unwritten:
             return WrittenResults(next_states=Counter(), due=Due(), held=())
-        return write_results(self._unwritten, wait=wait)
+        return write_each(self._unwritten, wait=wait)
 
 
 def _names(results: Sequence[AttemptResult]) -> dict[str, Any]:
@@ -255,8 +257,9 @@ def _still_leased(held: Sequence[AttemptResult]) -> list[AttemptResult]:
     return leased
 
 
-def _judged(claimed: ClaimedDelivery, outcome: Outcome) -> DeliveryVerdict:
-    rules = None if claimed.answer_rules is None else stored_answer_rules(claimed.answer_rules)
+def _judged(claimed: ClaimedDelivery, outcome: Outcome, *, reads: bool = True) -> DeliveryVerdict:
+    """`reads` its answer, if there are rules for that."""
+    rules = stored_answer_rules(claimed.answer_rules) if reads and claimed.answer_rules is not None else None
     return judge(
         outcome,
         number=claimed.number,

@@ -2,17 +2,19 @@
 
 import argparse
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from bridge.retention import INTERACTIONS
 from customers.tombstones import TOMBSTONES
 from engage.alerts import ALERTS
+from engage.alone import alone
 from engage.audit.retention import AUDIT
 from engage.database.pruning import Prunable, prune
 from engage.http.idempotency import prune_idempotency_records
@@ -61,15 +63,17 @@ class Command(BaseCommand):
 
     def handle(self, *, dry_run: bool, **_: Any) -> None:
         now = timezone.now()
+        left = [prunable.what for prunable, _ in _RETENTION] + list(_BESIDES)
         for prunable, setting in _RETENTION:
-            self._prune(prunable, setting, now=now, dry_run=dry_run)
-        if settings.RETAIN_FEED_DAYS:
-            before = now - timedelta(days=settings.RETAIN_FEED_DAYS)
-            self._tell("pushes to subscriptions", prune_pushes(before=before, dry_run=dry_run))
-        self._tell("retired webhook secrets", prune_retired_secrets(now=now, dry_run=dry_run))
-        self._tell("idle webhook circuits", prune_idle_circuits(now=now, dry_run=dry_run))
-        self._tell("idempotency records", prune_idempotency_records(now=now, dry_run=dry_run))
-        self._tell("expired sessions of staff", _prune_sessions(now=now, dry_run=dry_run))
+            with alone("prune", what=prunable.what):
+                self._prune(prunable, setting, now=now, dry_run=dry_run)
+                left.remove(prunable.what)
+        for what, prune_old in _BESIDES.items():
+            with alone("prune", what=what):
+                self._tell(what, prune_old(now=now, dry_run=dry_run))
+                left.remove(what)
+        if left:
+            raise CommandError(f"Not pruned: {', '.join(left)}. The log says why; all else is done.")
 
     def _prune(self, prunable: Prunable, setting: str, *, now: datetime, dry_run: bool) -> None:
         days = getattr(settings, setting)
@@ -87,6 +91,20 @@ class Command(BaseCommand):
         self.stdout.write(f"{rows:>12,} {what}" + (f" ({remark})" if remark else ""))
 
 
+def _prune_pushes(*, now: datetime, dry_run: bool) -> int:
+    before = now - timedelta(days=settings.RETAIN_FEED_DAYS)
+    return prune_pushes(before=before, dry_run=dry_run) if settings.RETAIN_FEED_DAYS else 0
+
+
 def _prune_sessions(*, now: datetime, dry_run: bool) -> int:
     expired = Session.objects.filter(expire_date__lt=now)
     return expired.count() if dry_run else expired.delete()[0]
+
+
+_BESIDES: dict[str, Callable[..., int]] = {
+    "pushes to subscriptions": _prune_pushes,
+    "retired webhook secrets": prune_retired_secrets,
+    "idle webhook circuits": prune_idle_circuits,
+    "idempotency records": prune_idempotency_records,
+    "expired sessions of staff": _prune_sessions,
+}

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision, WebhookDelivery
+from journeys.subscriptions.outbox import Outbox
 from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.sending import Sent, send_due
 from tests.support.factories import JourneyFactory
@@ -57,10 +58,10 @@ def standing(
     return list(WebhookDelivery.objects.filter(id__in=ids).order_by("id"))
 
 
-def send(*, limits: Limits = SHORT, threads: int = 8, seconds: float = 10.0) -> list[Sent]:
-    """Sends what is due, as the task does."""
+def send(*, limits: Limits = SHORT, threads: int = 8, seconds: float = 10.0, pushes: bool = False) -> list[Sent]:
+    """Sends what is due, as the task does; with `pushes` also those of subscriptions."""
     client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS, limits=limits)
-    return list(send_due(threads=threads, client=client, seconds=seconds))
+    return list(send_due(threads=threads, client=client, seconds=seconds, pushes=Outbox() if pushes else None))
 
 
 def make_due() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 from django.contrib.auth.models import User
+from django.contrib.postgres.functions import TransactionNow
 from django.db import connection
 from django.db.models import F
 from django.test import Client
@@ -16,9 +17,21 @@ from pytest_django import Settings
 from customers.models import Customer
 from engage.bounded_cache import BoundedCache
 from engage.encryption import key_of
-from engage.models import Workspace
+from engage.feed import FeedType, tell
+from engage.models import FeedBatch, Workspace
 from journeys.enrollments import revisions
-from journeys.models import Enrollment, Journey, JourneyRevision, StepRun, WebhookDelivery, WebhookSecret
+from journeys.models import (
+    Enrollment,
+    Journey,
+    JourneyRevision,
+    Push,
+    StepRun,
+    Subscription,
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookSecret,
+)
+from journeys.subscriptions.saving import save_subscription
 from journeys.tasks import walk
 from journeys.webhooks.client import Limits
 from journeys.webhooks.signing_secrets import current_secrets
@@ -110,6 +123,107 @@ def test_a_claim_sends_the_others_and_says_why_one_waits(
     if what == "headers":
         send(limits=Limits())
         assert as_it_stands(delivery) == ("delivered", 1, "Answered 200.")
+
+
+def subscribed(workspace: Workspace, url: str, **fields: Any) -> Subscription:
+    """With an event that is to be pushed."""
+    made = save_subscription(workspace=workspace, key="crm", url=url, now=timezone.now(), **fields).subscription
+    tell(FeedType.MESSAGE_REFUSED, workspace_id=workspace.id, result="told")
+    return made
+
+
+def told(receiver: Receiver) -> Counter[str]:
+    return Counter(one.path for one in receiver.arrived)
+
+
+def test_a_push_that_cannot_be_signed_costs_no_other_tenants_webhook_or_push_anything(
+    acme: Workspace, rival: Workspace, receiver: Receiver, settings: Settings
+) -> None:
+    subscribed(acme, receiver.url("/ok?our-push"))
+    subscribed(rival, receiver.url("/ok?their-push"))
+    seal_secret(acme)
+    standing(rival, receiver.url("/ok?theirs"), number=40)
+    send(limits=Limits(), threads=4, pushes=True)
+    make_due()
+    Push.objects.update(due_at=TransactionNow())
+    send(limits=Limits(), threads=4, pushes=True)
+    assert told(receiver) == {"/ok?theirs": 40, "/ok?their-push": 1}
+    assert WebhookDelivery.objects.filter(state="delivered", attempts=1).count() == 40
+    assert Push.objects.values_list("state", "attempts", "result").get(workspace=acme) == ("waiting", 0, REASON)
+    settings.ENCRYPTION_KEYS = [*settings.ENCRYPTION_KEYS, LOST]
+    WebhookSecret.objects.filter(workspace=acme).update(secret="whsec_c2VjcmV0")
+    Push.objects.update(due_at=TransactionNow())
+    send(limits=Limits(), pushes=True)
+    assert told(receiver)["/ok?our-push"] == 1
+
+
+def test_events_of_types_that_only_a_later_version_knows_are_passed_over(
+    server: ServerClient, acme: Workspace, rival: Workspace, receiver: Receiver
+) -> None:
+    made = subscribed(acme, receiver.url("/ok?our-push"))
+    Subscription.objects.filter(pk=made.pk).update(types=["message.refused", "of.later"])
+    for _ in range(2):
+        FeedBatch.objects.create(workspace=acme, type="of.later", size=1, results=["new"])
+    standing(rival, receiver.url("/ok?theirs"), number=4)
+    send(limits=Limits(), pushes=True)
+    assert told(receiver) == {"/ok?theirs": 4, "/ok?our-push": 1}
+    told_of = data(server.get(f"/api/v1/feed/{acme.id}"), status=200)
+    assert [event["result"] for event in told_of["events"]] == ["told"]
+    assert data(server.get(f"/api/v1/feed/{acme.id}?after={told_of['next']}"), status=200)["events"] == []
+    [listed] = data(server.get(f"/api/v1/subscriptions/{acme.id}"), status=200)["subscriptions"]
+    assert listed["types"] == ["message.refused"]
+
+
+@pytest.mark.parametrize("amiss", ["cutting", "claiming", "writing"])
+def test_whatever_goes_wrong_with_pushes_webhooks_are_sent_once_and_recorded(
+    acme: Workspace, rival: Workspace, receiver: Receiver, amiss: str
+) -> None:
+    subscribed(acme, receiver.url("/ok?our-push"))
+    subscribed(rival, receiver.url("/ok?their-push"))
+    standing(rival, receiver.url("/ok?theirs"), number=40)
+    poison = {
+        "cutting": f"ALTER TABLE journeys_push ADD CHECK (workspace_id <> '{acme.id}')",
+        "claiming": "ALTER TABLE journeys_push RENAME attempts TO gone",
+        "writing": f"ALTER TABLE journeys_push ADD CHECK (workspace_id <> '{acme.id}' OR state = 'waiting')",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(poison[amiss])
+    send(limits=Limits(), threads=4, pushes=True)
+    make_due()
+    send(limits=Limits(), threads=4, pushes=True)
+    pushed = {"cutting": {"/ok?their-push": 1}, "claiming": {}, "writing": {"/ok?their-push": 1, "/ok?our-push": 1}}
+    assert told(receiver) == {"/ok?theirs": 40, **pushed[amiss]}
+    assert WebhookDelivery.objects.filter(state="delivered", attempts=1).count() == 40
+
+
+def test_a_result_that_cannot_be_written_costs_the_others_nothing_and_is_an_attempt_that_failed(
+    acme: Workspace, rival: Workspace, receiver: Receiver
+) -> None:
+    [poisoned] = standing(acme, receiver.url("/ok?poisoned"))
+    standing(rival, receiver.url("/ok?theirs"), number=40)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"ALTER TABLE journeys_webhookattempt ADD CHECK (delivery_id <> {poisoned.id} OR status IS NULL)"
+        )
+    send(limits=Limits(), threads=4)
+    assert told(receiver) == {"/ok?theirs": 40, "/ok?poisoned": 1}
+    assert WebhookDelivery.objects.filter(state="delivered", attempts=1).count() == 40
+    assert as_it_stands(poisoned)[:2] == ("waiting", 1)
+    assert WebhookAttempt.objects.get(delivery=poisoned).error.startswith("What came of it could not be recorded")
+
+
+def test_a_webhook_whose_answer_cannot_be_read_is_not_sent_and_one_whose_guard_cannot_is(
+    acme: Workspace, receiver: Receiver
+) -> None:
+    [unread], [guarded] = standing(acme, receiver.url("/ok?unread")), standing(acme, receiver.url("/ok?guarded"))
+    later = {"ok": {"field": "answer.body.a", "op": "later", "value": 1}}
+    WebhookDelivery.objects.filter(id=unread.id).update(answer_rules=later)
+    Journey.objects.filter(id=guarded.enrollment.journey_id).update(guards={"of": 5, "later": 1})
+    send(limits=Limits())
+    assert told(receiver) == {"/ok?guarded": 1}
+    assert as_it_stands(guarded)[:2] == ("delivered", 1)
+    state, attempts, reason = as_it_stands(unread)
+    assert (state, attempts, reason.partition(":")[0]) == ("waiting", 0, "InvalidSteps")
 
 
 def test_many_that_cannot_be_decrypted_keep_no_later_one_waiting(acme: Workspace, receiver: Receiver) -> None:
