@@ -31,6 +31,7 @@ from engage.errors import InvalidRequest
 from engage.http.paging import NEXT, InvalidAfter, parse_after, written_cursor
 from engage.json.fields import Parsed, Spelled, Whole, filled
 from engage.json.storable import unstorable
+from engage.known_values import known_value
 from engage.scopes import Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -240,11 +241,12 @@ def list_customer_events(asked: Asked[None, EventsQuery], customer_id: str) -> E
             event_id=one.id,
             event_name=one.name,
             event_properties=one.properties,
-            source=Event.Source(one.source),
+            source=source,
             message_id=one.message_id,
             occurred_at=one.occurred_at,
         )
         for one in part.rows
+        if (source := known_value(Event.Source, one.source))
     ]
     last = part.last
     place = last and [(last.occurred_at - _EPOCH) // _MICROSECOND, last.event_id]

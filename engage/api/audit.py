@@ -14,6 +14,7 @@ from engage.errors import InvalidRequest
 from engage.http.query_strings import whole_number
 from engage.json.fields import Parsed, Whole
 from engage.json.keywords import Keywords
+from engage.known_values import known_value
 from engage.models import ActorKind, AuditEntry
 from engage.positions import CursorFromAnotherHistory
 from engage.scopes import Scope
@@ -83,21 +84,27 @@ class AuditRecord:
     request_id: Annotated[str | None, "The id of the request."]
 
     @classmethod
-    def of(cls, entry: AuditEntry) -> "AuditRecord":
-        return cls(
-            entry_id=entry.id,
-            at=entry.at,
-            action=AuditEntry.Action(entry.action),
-            actor=AuditActor(
-                kind=ActorKind(entry.actor_kind),
-                id=entry.actor_id or None,
-                name=entry.actor_name or None,
-                address=entry.address,
-            ),
-            object=AuditObject(kind=entry.object_kind, id=entry.object_id or None, name=entry.object_name or None),
-            changes={name: AuditChange(*change) for name, change in (entry.changes or {}).items()},
-            note=entry.note or None,
-            request_id=entry.request_id or None,
+    def of(cls, entry: AuditEntry) -> "AuditRecord | None":
+        """None if its action or actor is of a kind that a later version has."""
+        action, actor = known_value(AuditEntry.Action, entry.action), known_value(ActorKind, entry.actor_kind)
+        return (
+            None
+            if action is None or actor is None
+            else cls(
+                entry_id=entry.id,
+                at=entry.at,
+                action=action,
+                actor=AuditActor(
+                    kind=actor,
+                    id=entry.actor_id or None,
+                    name=entry.actor_name or None,
+                    address=entry.address,
+                ),
+                object=AuditObject(kind=entry.object_kind, id=entry.object_id or None, name=entry.object_name or None),
+                changes={name: AuditChange(*change) for name, change in (entry.changes or {}).items()},
+                note=entry.note or None,
+                request_id=entry.request_id or None,
+            )
         )
 
 
@@ -141,4 +148,5 @@ def list_audit(asked: Asked[None, AuditQuery]) -> AuditPage:
     after = asked.query.after or 0
     entries = entries_after(workspace_id=asked.workspace_id, position=after, limit=asked.query.limit)
     last = entries[-1].position if entries else None
-    return AuditPage(entries=[AuditRecord.of(entry) for entry in entries], after=after if last is None else last)
+    told = [record for entry in entries if (record := AuditRecord.of(entry))]
+    return AuditPage(entries=told, after=after if last is None else last)

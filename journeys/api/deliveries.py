@@ -13,6 +13,7 @@ from engage.calls.queries import CURSOR, LIMIT
 from engage.database.object_ids import ObjectId
 from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
 from engage.json.fields import Parsed, Whole, filled
+from engage.known_values import known_value
 from engage.scopes import Scope
 from journeys.api.path_ids import JOURNEY_ID
 from journeys.api.times import FROM, TO
@@ -84,15 +85,21 @@ class Delivery:
     action_id: Annotated[str | None, "The action that ended a message, such as the button clicked; otherwise null."]
 
     @classmethod
-    def of(cls, sent: SentDelivery) -> "Delivery":
-        return filled(
-            cls,
-            sent,
-            delivery_id=sent.id,
-            kind=DeliveryKind(sent.kind),
-            state=SentState(sent.state),
-            url=None if sent.url is None else url_without_secrets(sent.url),
-            attempts_made=sent.attempts,
+    def of(cls, sent: SentDelivery) -> "Delivery | None":
+        """None if its state is one of a later version."""
+        state = known_value(SentState, sent.state)
+        return (
+            None
+            if state is None
+            else filled(
+                cls,
+                sent,
+                delivery_id=sent.id,
+                kind=DeliveryKind(sent.kind),
+                state=state,
+                url=None if sent.url is None else url_without_secrets(sent.url),
+                attempts_made=sent.attempts,
+            )
         )
 
 
@@ -195,6 +202,6 @@ def list_customer_deliveries(asked: Asked[None, DeliveriesQuery], customer_id: s
     )
     return CustomerDeliveries(
         customer_id=customer.id,
-        deliveries=[Delivery.of(sent) for sent in page.deliveries],
+        deliveries=[record for sent in page.deliveries if (record := Delivery.of(sent))],
         next_cursor=written_cursor([page.last.webhook, page.last.in_app]) if page.last else None,
     )

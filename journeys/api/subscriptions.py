@@ -20,6 +20,7 @@ from engage.feed import FeedType
 from engage.http.paging import InvalidCursor, parse_cursor, written_cursor
 from engage.http.preconditions import Seen
 from engage.json.fields import Parsed, Whole
+from engage.known_values import known_value
 from engage.scopes import Scope
 from journeys import wakeups
 from journeys.api.definitions.bodies import DefinitionRecord, SubscriptionBody
@@ -218,7 +219,7 @@ def _listed(one: Subscription, waiting: int) -> ListedSubscription:
         subscription_id=one.id,
         key=one.key,
         url=one.url,
-        types=None if one.types is None else [FeedType(name) for name in one.types],
+        types=None if one.types is None else [kind for name in one.types if (kind := known_value(FeedType, name))],
         journeys=one.journeys,
         batch=one.batch,
         waiting=waiting,
@@ -298,24 +299,29 @@ def list_subscription_deliveries(asked: Asked[None, PushesQuery], subscription_i
     found = list(rows[: query.limit + 1])
     shown = found[: query.limit]
     return PushesPage(
-        deliveries=[_record(one) for one in shown],
+        deliveries=[record for one in shown if (record := _record(one))],
         next=written_cursor([shown[-1].id]) if len(found) > query.limit else None,
     )
 
 
-def _record(push: Push) -> PushRecord:
-    return PushRecord(
-        delivery_id=push.webhook_id,
-        events=push.size,
-        is_test=push.test,
-        state=Push.State(push.state),
-        result=push.result,
-        attempts=push.attempts,
-        created_at=push.created_at,
-        tried_at=push.tried_at,
-        status=push.status,
-        milliseconds=push.milliseconds,
-        next_attempt_at=push.due_at if push.state == Push.State.WAITING else None,
+def _record(push: Push) -> PushRecord | None:
+    state = known_value(Push.State, push.state)
+    return (
+        None
+        if state is None
+        else PushRecord(
+            delivery_id=push.webhook_id,
+            events=push.size,
+            is_test=push.test,
+            state=state,
+            result=push.result,
+            attempts=push.attempts,
+            created_at=push.created_at,
+            tried_at=push.tried_at,
+            status=push.status,
+            milliseconds=push.milliseconds,
+            next_attempt_at=push.due_at if state is Push.State.WAITING else None,
+        )
     )
 
 

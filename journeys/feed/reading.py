@@ -69,7 +69,10 @@ class FeedEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Which events are asked for; None: all types, and all journeys, with what is of no journey."""
+    """Which events are asked for; None: all types, and all journeys, with what is of no journey.
+
+    Types that only a later version knows are passed over.
+    """
 
     types: Collection[str] | None = None
     journeys: Collection[str] | None = None
@@ -95,7 +98,7 @@ FROM (
         SELECT id, position, size FROM engage_feedbatch, {in_index_order}
         WHERE workspace_id = {workspace_id} AND position >= {position}
           AND position < (SELECT bound FROM looked_at) AND (position > {position} OR size > {number}::bigint)
-          AND (type = ANY({types}::text[])) IS NOT FALSE AND (journey_id = ANY({journeys}::text[]) OR {any_journey})
+          AND type = ANY({types}::text[]) AND (journey_id = ANY({journeys}::text[]) OR {any_journey})
         ORDER BY position LIMIT {limit}
     ) AS ahead
 ) AS wanted
@@ -173,7 +176,7 @@ def feed_part(*, workspace_id: str, wanted: Wanted, after: Place, limit: int) ->
     events = _PAGE.filled(
         **whose,
         number=after.number,
-        types=None if wanted.types is None else list(wanted.types),
+        types=[name for name in FeedType.values if wanted.types is None or name in wanted.types],
         journeys=list(wanted.journeys or ()),
         any_journey=wanted.journeys is None,
         limit=limit,
@@ -218,7 +221,7 @@ def _event(row: dict[str, Any]) -> FeedEvent:
     names = ("journey_id", "customer_id", "external_id", "trigger_id", "job_id", "enrollment_id", "result", "reason")
     return FeedEvent(
         event_id=f"evt_{row['id']}_{row['number']}",
-        type=FeedType(row["type"]),
+        type=FeedType(row["type"]),  # those that are known are asked for
         at=row["at"],
         place=Place(position=row["position"], number=row["number"]),
         **{name: row[name] for name in names},

@@ -59,7 +59,7 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     )
     data(trigger(server, journey, {"external_id": "ada"}))
     let_workers_decide()
-    enrollment = Enrollment.objects.get(workspace=workspace)
+    enrollment = Enrollment.objects.get(workspace=workspace, journey=journey)
     queued = data(trigger(server, journey, {"external_id": "ada"}))
     MessageFactory.create(workspace=workspace, key="sale")
     Variable.objects.create(workspace=workspace, name="sale", value="Shop")
