@@ -17,6 +17,7 @@ from bridge.requests import BridgeCall
 from customers.events import NewEvent, insert_of_event
 from customers.identity.claims import is_anonymous
 from customers.identity.identifiers import best_match_query, find_or_create_customer
+from customers.identity.proofs import is_claimed
 from customers.models import Customer, Event
 from customers.profile import check_claim, claim_attributes
 from customers.watching import looking_once
@@ -138,7 +139,7 @@ _ANONYMOUS = Fragment(
     "WHERE known.external_id IS NULL AND known.email IS NULL AND known.phone IS NULL"
     " AND 'user_id' = ANY(known.claimed_identifiers)"
 )
-_NOT_CLAIMED = Template("{match} AND NOT claimed_identifiers && {named}::varchar[]")
+_NOT_CLAIMED = Template("{match} AND NOT ({claimed})")
 
 
 def _record_at_once(
@@ -146,13 +147,14 @@ def _record_at_once(
 ) -> RecordedInteraction | None:
     """If nothing else needs to be done, finds the customer and records the call in one statement.
 
-    Returns None if there is no such customer, if what is proven of them was only claimed, if the event leads to
+    Returns None if there is no such customer, if what is proven was only claimed by anybody, if the event leads to
     something, or if another transaction holds the customer's row (and might start to wait for the event). The
     customer's row is locked as it is elsewhere.
     """
-    match = best_match_query(workspace_id=app.workspace_id, known_by=call.known_by)
-    if call.is_proven:  # else the claims are to be confirmed
-        match = _NOT_CLAIMED.filled(match=match, named=list(call.known_by.present()))
+    match = best_match_query(workspace_id=app.workspace_id, known_by=call.known_by, is_proven=call.is_proven)
+    if call.is_proven:  # else claims are to be confirmed, or taken away
+        claimed = is_claimed(workspace_id=app.workspace_id, identifiers=call.known_by.present())
+        match = _NOT_CLAIMED.filled(match=match, claimed=claimed)
     if event is None:
         interaction = RecordedInteraction(kind=kind)
         known = Fragment(f"{match.sql} FOR KEY SHARE", match.params)

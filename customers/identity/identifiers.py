@@ -9,9 +9,8 @@ from django.core.validators import validate_email
 
 from customers.identifier_rules import LONGEST, SPELLINGS, comparable_email, one_spelling, stored_phone
 from customers.identity.aliases import behind, query_of_alias
-from customers.identity.claims import claims_left, dropped_claims
+from customers.identity.proofs import READ, confirm, take_from_claimants
 from customers.models import Customer
-from customers.watching import let_look
 from engage.database.sql import Fragment, Statement, Template
 from engage.errors import InvalidRequest
 
@@ -97,8 +96,9 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers, is_prov
     userId, external_id, email and phone are tried in this order, and the first that matches a customer wins.
 
     An existing customer is left as is: no identifier is changed or added. But if `is_proven` (the app's own server says
-    so), the identifiers that the customer has are no claims any more. Must run in a transaction, which then holds the
-    customer's row lock (FOR NO KEY UPDATE), so that the customer is not erased meanwhile. Raises CustomerErased.
+    so), the identifiers that the customer has are no claims any more, whoever merely claims one is not meant, and loses
+    it. Must run in a transaction, which then holds the customer's row lock (FOR NO KEY UPDATE), so that the customer is
+    not erased meanwhile. Raises CustomerErased, and TooManyAtOnce for what is proven.
 
     1. The row found is locked, and no other: a transaction that holds one lock and waits for none cannot deadlock.
     2. If no customer is found: insert. If another call was first with any of the identifiers, PostgreSQL waits for its
@@ -109,7 +109,9 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers, is_prov
     makes it one holds a customer who has it before, so the insert here waits, and the look at the aliases sees it.
     """
     while True:
-        if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
+        if is_proven:
+            take_from_claimants(workspace_id=workspace_id, proven=known_by.present())
+        if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by, is_proven=is_proven):
             if is_proven:
                 confirm(found, known_by.present())
             return Resolution(customer=found, created=False)
@@ -128,44 +130,15 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers, is_prov
         _DELETE.execute(id=fresh.id)
 
 
-def confirm(customer: Customer, proven: Mapping[str, str]) -> None:
-    """The identifiers (model field to value) that the customer has are proven: a claim no more (claims.py).
-
-    Their row is locked.
-    """
-    named = [field for field, value in proven.items() if getattr(customer, field) == value]
-    claims = claims_left(customer, named=named)
-    if claims != customer.claimed_identifiers:
-        for field in dropped_claims(customer, named=named):
-            setattr(customer, field, None)
-        customer.claimed_identifiers = claims
-        write_identifiers(customer)
-
-
-def write_identifiers(customer: Customer) -> None:
-    """Stores which identifiers the customer has, and which of them are claims."""
-    _WRITE_IDENTIFIERS.execute(
-        id=customer.id, claimed=customer.claimed_identifiers, **{field: getattr(customer, field) for field in SPELLINGS}
-    )
-    let_look([customer])
-
-
-_WRITE_IDENTIFIERS = Statement("""
-UPDATE customers_customer SET external_id = {external_id}, email = {email}, phone = {phone}, user_id = {user_id},
-    claimed_identifiers = {claimed}::text[], updated_at = statement_timestamp()
-WHERE id = {id}
-""")
 _NAME_NOTHING = Statement("UPDATE customers_customer SET external_id = NULL WHERE id = {id}")
 _DELETE = Statement("DELETE FROM customers_customer WHERE id = {id}")
-# In the order of the model's fields, which `from_db` expects.
-_READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id", "claimed_identifiers", "watched")
 
 
 def _lock_best_match(
     *, workspace_id: str, known_by: Identifiers, unless_alias: bool = False, is_proven: bool = False
 ) -> Customer | None:
     """`unless_alias`: finds nobody if one of the identifiers is an alias."""
-    query = best_match_query(workspace_id=workspace_id, known_by=known_by, columns=_READ)
+    query = best_match_query(workspace_id=workspace_id, known_by=known_by, columns=READ, is_proven=is_proven)
     for field, value in known_by.present().items() if unless_alias else ():
         query = _UNLESS_ALIAS.filled(
             match=query, workspace_id=workspace_id, field=Fragment(field), value=value, is_proven=is_proven
@@ -179,7 +152,7 @@ _UNLESS_ALIAS = Template("""{match} AND NOT EXISTS (
 )""")
 _BY_ID = Template(
     "SELECT {columns} FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {customer_id}",
-    columns=", ".join(_READ),
+    columns=", ".join(READ),
 )
 _LOCK = Statement("{match} FOR NO KEY UPDATE")
 
@@ -189,11 +162,19 @@ def _lock_customer(*, workspace_id: str, customer_id: str) -> Customer | None:
 
 
 def _locked(match: Fragment) -> Customer | None:
-    return next((Customer.from_db(None, _READ, row) for row in _LOCK.rows(match=match)), None)
+    return next((Customer.from_db(None, READ, row) for row in _LOCK.rows(match=match)), None)
 
 
-def best_match_query(*, workspace_id: str, known_by: Identifiers, columns: Sequence[str] = ("id",)) -> Fragment:
+_FIRM = "NOT '{column}' = ANY(claimed_identifiers)"
+_NOTHING_FIRM = "NOT (" + " OR ".join(f"{name} IS NOT NULL AND {_FIRM.format(column=name)}" for name in SPELLINGS) + ")"
+
+
+def best_match_query(
+    *, workspace_id: str, known_by: Identifiers, columns: Sequence[str] = ("id",), is_proven: bool = False
+) -> Fragment:
     """Selects the columns of the one customer that best matches the identifiers (at least one); ends with its tests.
+
+    Where they are proven, that is whom they mean (`whom_proof_means` of claims.py).
 
     Written in SQL: the ORM would take ten times as long to build this query as it takes to execute. Each identifier is
     looked up by its unique index, and only if the ones before it found nobody: a plan for all of them at once may read
@@ -204,12 +185,20 @@ def best_match_query(*, workspace_id: str, known_by: Identifiers, columns: Seque
         raise ValueError("Nobody can be found without an identifier.")
     select = f"SELECT {', '.join(columns)} FROM customers_customer WHERE"
     tests, values = [f"{column} = %s" for column in known], list(known.values())
+    ranked, times = tests, 1
+    if is_proven:
+        firm = [f"{test} AND {_FIRM.format(column=column)}" for column, test in zip(known, tests, strict=True)]
+        ranked, times = [*firm, *(f"{test} AND {_NOTHING_FIRM}" for test in tests)], 2
+        tests = [
+            f"{test} AND ({_FIRM.format(column=column)} OR {_NOTHING_FIRM})"
+            for column, test in zip(known, tests, strict=True)
+        ]
     if len(tests) == 1:  # the usual case; an identifier belongs to one customer at most
         return Fragment(f"{select} workspace_id = %s AND {tests[0]}", [workspace_id, *values])
-    owners = [f"(SELECT id FROM customers_customer WHERE workspace_id = %s AND {test})" for test in tests]
+    owners = [f"(SELECT id FROM customers_customer WHERE workspace_id = %s AND {test})" for test in ranked]
     # The tests once more: whoever waited for the row's lock must not get a customer who has lost all of these.
     best = f"id = coalesce({', '.join(owners)}) AND ({' OR '.join(tests)})"
-    return Fragment(f"{select} {best}", [part for value in values for part in (workspace_id, value)] + values)
+    return Fragment(f"{select} {best}", [part for value in values * times for part in (workspace_id, value)] + values)
 
 
 _OR_ALIAS = Template("""({match}) UNION ALL (
@@ -222,7 +211,7 @@ def match_or_alias_query(
 ) -> Fragment:
     """The same; where nobody has the identifiers, of the one to whom they lead as aliases. Nothing is to be added."""
     return _OR_ALIAS.filled(
-        match=best_match_query(workspace_id=workspace_id, known_by=known_by, columns=columns),
+        match=best_match_query(workspace_id=workspace_id, known_by=known_by, columns=columns, is_proven=is_proven),
         columns=Fragment(", ".join(columns)),
         workspace_id=workspace_id,
         alias=query_of_alias(workspace_id=workspace_id, identifiers=known_by.present(), is_proven=is_proven),

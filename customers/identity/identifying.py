@@ -10,14 +10,15 @@ The user id always is an alias from then on, whatever becomes of it as a claim. 
 somebody erased nothing is made anew (tombstones.py).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from customers.identifier_rules import SPELLINGS
 from customers.identity.aliases import NOTHING_LEFT, Behind, behind, leave_alias
-from customers.identity.claims import confirmed, is_anonymous
-from customers.identity.identifiers import Identifiers, confirm, write_identifiers
+from customers.identity.claims import confirmed, dropped_claims, gives_way, is_anonymous
+from customers.identity.identifiers import Identifiers
 from customers.identity.merging import Names, Person, create_customer, led_by_a_page, locked_names, never_merged
+from customers.identity.proofs import confirm, take_away, write_identifiers
 from customers.models import Customer
 from customers.tombstones import CustomerErased
 
@@ -59,14 +60,16 @@ class Identified:
 
 def identify_person(said: Said) -> Identified:
     """Who the page's person is. Must run in `undisturbed`. Raises IdentifierConflict and CustomerErased."""
-    names = locked_names(said.workspace_id, said.identifiers.items())
+    names = dict(locked_names(said.workspace_id, said.identifiers.items()))
+    _disprove(said, names, gives_way)
     holder = names.get(("user_id", said.user_id))
     if holder and not _is_known(holder, said, names):
         if said.proves("user_id") and led_by_a_page(holder, said.user_id):
             holder = None
         elif not _may_become_somebody(holder, said):
             raise never_merged("userId belongs to a customer who is not anonymous.")
-    known = _known(said, names)
+    if known := _known(said, names):
+        _disprove(said, names, lambda one, name: one is not known and not (one is holder and name == "user_id"))
     free = {name: value for name, value in said.identifiers.items() if (name, value) not in names}
     left = _left_behind(said, free)
     if left.alias_of is not None:  # another call was first
@@ -82,6 +85,20 @@ def identify_person(said: Said) -> Identified:
         added=[name for name in said.known_by.present() if name in has - had],
         kept=known is not None or not missed,
     )
+
+
+def _disprove(
+    said: Said, names: dict[tuple[str, str], Customer], is_disproved: Callable[[Customer, str], bool]
+) -> None:
+    """Takes what a token proves away from those who merely claim it and are not meant; then nobody has it."""
+    for name in said.identifiers.items():
+        field, value = name
+        one = names.get(name)
+        if one is None or not said.proves(field) or getattr(one, field) != value:
+            continue
+        if field in one.claimed_identifiers and is_disproved(one, field):
+            take_away(one, field)
+            del names[name]
 
 
 def _is_known(holder: Customer, said: Said, names: Names) -> bool:
@@ -169,8 +186,11 @@ def _add(known: Customer, said: Said, free: Mapping[str, str], left: Behind) -> 
 def _give(customer: Customer, given: Mapping[str, str], said: Said) -> None:
     if not given:
         return
-    for name, value in given.items():
+    found_by = _held(customer, said)
+    proven = [name for name in given if said.proves(name)]
+    dropped = dropped_claims(customer, named=[*found_by, *proven], found_by=found_by) if proven else []
+    for name, value in (dict.fromkeys(dropped) | dict(given)).items():
         setattr(customer, name, value)
-    claims = [name for name in customer.claimed_identifiers if name not in given]
+    claims = [name for name in customer.claimed_identifiers if name not in {*given, *dropped}]
     customer.claimed_identifiers = claims + said.claims(given)
     write_identifiers(customer)

@@ -22,9 +22,9 @@ from customers.attribute_rules import MAX_ATTRIBUTES_BYTES, MAX_CLAIMED_BYTES
 from customers.identifier_rules import SPELLINGS
 from customers.identity.aliases import behind, leave_alias
 from customers.identity.claims import dropped_claims, gives_way, is_anonymous
-from customers.identity.identifiers import write_identifiers
 from customers.identity.locks import lock_having_any
 from customers.identity.lookup import CustomerNotFound, Reference, claimed_aliases_of, names_of
+from customers.identity.proofs import take_away, write_identifiers
 from customers.identity.roster import IdentifierConflict
 from customers.models import Customer
 from customers.watching import let_look_at, watch
@@ -90,7 +90,7 @@ def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -
     both = [(anonymous.field, anonymous.value), (into.field, into.value)]
     names = locked_names(workspace_id, both)
     known, holder = names.get((into.field, into.value)), names.get((anonymous.field, anonymous.value))
-    if known is None:
+    if known is None or not _leads(known, into):
         raise CustomerNotFound(named=f"into.{into.name}", advice="Create them with putCustomer.")
     if holder is not None and _only_claims(holder, anonymous):
         if holder.id != known.id:
@@ -106,17 +106,25 @@ def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -
     return pair_to_merge(workspace_id=workspace_id, anonymous=anonymous, into=into)
 
 
+def _leads(customer: Customer, reference: Reference) -> bool:
+    """Whether a server is led by it to the customer whom it names: not by what a page alone has said."""
+    if getattr(customer, reference.field) == reference.value:
+        return not gives_way(customer, reference.field)
+    return not led_by_a_page(customer, reference.value)
+
+
 def people_to_merge(*, workspace_id: str, customer: Reference, into: Reference) -> tuple[Customer, Customer]:
     """Who is merged and into whom, as a server names two known people; one and the same if they are one already.
 
-    A claim beside what is confirmed names nobody. Must run in `undisturbed`. Raises CustomerNotFound.
+    A claim beside what is confirmed, or a page's alias, names nobody. Must run in `undisturbed`. Raises
+    CustomerNotFound.
     """
     both = {"customer": customer, "into": into}
     names = locked_names(workspace_id, [(one.field, one.value) for one in both.values()])
     found: list[Customer] = []
     for part, reference in both.items():
         known = names.get((reference.field, reference.value))
-        if known is None or (getattr(known, reference.field) and gives_way(known, reference.field)):
+        if known is None or not _leads(known, reference):
             raise CustomerNotFound(named=f"{part}.{reference.name}")
         found.append(known)
     return found[0], found[1]
@@ -140,7 +148,7 @@ def hand_over(customer: Customer, into: Customer, *, named: str, into_named: str
     open_claims = {*into.claimed_identifiers} - {into_named}
     given = {name: value for name, value in known.items() if name in open_claims or not getattr(into, name)}
     firm = [*given, *([into_named] if into_named in into.claimed_identifiers else [])]
-    dropped = [name for name in dropped_claims(into, named=firm) if name not in given]
+    dropped = [name for name in dropped_claims(into, named=firm, found_by=[into_named]) if name not in given]
     replaced = into.user_id if "user_id" in given else None
     return Handover(
         given=given,
@@ -148,7 +156,7 @@ def hand_over(customer: Customer, into: Customer, *, named: str, into_named: str
         of_pages=[one for one in (theirs.get("user_id") if "user_id" in claims else None, replaced) if one],
         kept_claims=[name for name in into.claimed_identifiers if name in open_claims - {*given, *dropped}],
         dropped=dropped,
-        lost=[name for name in SPELLINGS if name != "user_id" and (name in claims & theirs.keys() or name in dropped)],
+        lost=[name for name in SPELLINGS if name in {*claims & theirs.keys() - {"user_id"}, *dropped}],
     )
 
 
@@ -184,9 +192,7 @@ def _only_claims(holder: Customer, anonymous: Reference) -> bool:
         return False
     if anonymous.field != "user_id" or "user_id" not in holder.claimed_identifiers:
         return False
-    holder.user_id = None
-    holder.claimed_identifiers = [name for name in holder.claimed_identifiers if name != "user_id"]
-    write_identifiers(holder)
+    take_away(holder, "user_id")
     return True
 
 

@@ -220,7 +220,8 @@ _Values = Mapping[str, str | None]
 def _values(customer: Customer, sent: Mapping[str, str], removed: Collection[str]) -> _Values:
     """What becomes of the customer's identifiers that are not kept as they are: each field's value, None if it goes."""
     given = {field: value for field, value in sent.items() if field not in removed}
-    dropped = dropped_claims(customer, named=[field for field in given if field != "id"])
+    found_by = [field for field, value in sent.items() if getattr(customer, field) == value]
+    dropped = dropped_claims(customer, named=[field for field in given if field != "id"], found_by=found_by)
     return dict.fromkeys([*dropped, *removed]) | given
 
 

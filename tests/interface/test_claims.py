@@ -47,15 +47,24 @@ WAYS = pytest.mark.parametrize("write", [put, batch], ids=["put", "batch"])
 def test_a_servers_call_drops_the_claims_that_it_does_not_confirm(
     server: ServerClient, sdk: SdkClient, planted: Customer, write: Any
 ) -> None:
+    """Whoever knows the address alone may have said the rest in advance, the user id as well."""
     answered = write(server, {"external_id": "x-1", "email": VICTIM})
     assert answered["customerId"] == planted.id
-    assert known_by(planted) == {"external_id": "x-1", "email": VICTIM, "user_id": "stranger"}
-    assert (answered["phone"], answered["userId"]) == (None, "stranger")
-    assert Customer.objects.get(id=planted.id).claimed_identifiers == ["user_id"]
-    assert server.put(customers_path(server.key.workspace), {"userId": "stranger"}).status_code == 201
     assert known_by(planted) == {"external_id": "x-1", "email": VICTIM}
+    assert (answered["phone"], answered["userId"]) == (None, None)
+    assert Customer.objects.get(id=planted.id).claimed_identifiers == []
     assert call(sdk, CAPTURE, {"userId": "stranger", "formData": {"vip": True}}).succeeded
     assert "vip" not in Customer.objects.get(id=planted.id).attributes
+
+
+@WAYS
+def test_a_user_id_stays_where_an_address_alone_is_confirmed_and_leads_no_server(
+    server: ServerClient, planted: Customer, write: Any
+) -> None:
+    write(server, {"email": VICTIM})
+    assert known_by(planted) == {"email": VICTIM, "user_id": "stranger"}
+    assert server.put(customers_path(server.key.workspace), {"userId": "stranger"}).status_code == 201
+    assert known_by(planted) == {"email": VICTIM}
 
 
 @WAYS
