@@ -20,13 +20,14 @@ def token_of(user: User, *, salt: str = _SALT) -> str:
     return signing.dumps([user.pk, _state_of(user)], salt=salt)
 
 
-def taken(token: str, *, salt: str = _SALT, seconds: int = SECONDS) -> User | None:
-    """The account that it opens now, locked until the end of the transaction; None: none."""
+def taken(token: str, *, salt: str = _SALT, seconds: int = SECONDS, locked: bool = True) -> User | None:
+    """The account that it opens now, and unless not `locked`, until the end of the transaction; None: none."""
     try:
         number, state = signing.loads(token, salt=salt, max_age=seconds)
     except signing.BadSignature:
         return None
-    user = User.objects.select_for_update().filter(pk=number, is_active=True).first()
+    accounts = User.objects.select_for_update() if locked else User.objects.all()
+    user = accounts.filter(pk=number, is_active=True).first()
     return user if user and constant_time_compare(state, _state_of(user)) else None
 
 

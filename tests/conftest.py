@@ -38,6 +38,7 @@ from tests.support.factories import (
 from tests.support.node import install_sdk_tools
 from tests.support.processes import SCHEDULER, celery
 from tests.support.receiver import Receiver, running
+from tests.support.slow_work import watch
 from tests.support.tables import empty_all
 from tests.support.template import template_database
 
@@ -153,9 +154,9 @@ def _credentials_are_looked_up(settings: Settings) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _passwords_are_hashed_fast(settings: Settings) -> None:
-    """Django's own way is slow on purpose: half a second for each."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def _nothing_slow_is_done_in_a_transaction(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.PASSWORD_HASHERS = ["tests.support.slow_work.QuickHasher"]
+    watch(monkeypatch)
 
 
 @pytest.fixture

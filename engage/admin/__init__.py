@@ -19,6 +19,6 @@ __all__ = ["access", "audit", "memberships", "second_factor", "staff", "workspac
 # Not through Unfold's setting for it, which is imported before the models are ready.
 admin.site.login_form = LoginForm
 admin.site.login = remembering(admin.site.login)  # type: ignore[method-assign]
-admin.site.password_change = staff.audits_password_changes(admin.site.password_change)  # type: ignore[assignment, method-assign]
+admin.site.password_change = staff.change_own_password  # type: ignore[assignment, method-assign]
 # Django has no setting for this one.
 admin.site.autocomplete_view = ChoicesView.as_view(admin_site=admin.site)  # type: ignore[assignment, method-assign]

@@ -13,8 +13,9 @@ from engage.errors import Refusal
 from engage.models import AuditEntry
 
 _WINDOW = timedelta(hours=1)
-OF_ONE = 30  # by one actor, or from one address if nobody knows who it is
-OF_ALL = 1_000
+OF_ONE = 30  # by one actor from one address
+OF_ACTOR = 300  # by one actor of whom it is known who it is, from whichever addresses
+OF_WORKSPACE = 1_000  # of what belongs to none, likewise
 OF_ONE_CAUSE = 100  # failed logins at one account for one reason; at no account, as at one
 
 
@@ -47,15 +48,23 @@ def record_failed_login(account_id: int | None, name: str, *, note: str = "") ->
 
 
 def record_refusal(change: Change, *, by: Actor | None = None) -> None:
-    """Writes the entry, unless many were written within the hour. The log has all of them."""
+    """Writes the entry, unless many were written within the hour. The log has all of them.
+
+    Nobody's entries take the place of another tenant's, and one actor's not that of a whole tenant.
+    """
     actor = by or current_actor()
     with suppress(DatabaseError):  # who is refused is told so also while the database is away
-        lately = AuditEntry.objects.filter(action=change.action, at__gt=timezone.now() - _WINDOW)
-        own = lately.filter(actor_kind=actor.kind, actor_id=actor.id, address=actor.address)
-        if own[:OF_ONE].count() >= OF_ONE:
-            return
-        of_all = OF_ALL
+        lately = AuditEntry.objects.filter(
+            action=change.action, at__gt=timezone.now() - _WINDOW, workspace=change.workspace_id
+        )
+        own = lately.filter(actor_kind=actor.kind, actor_id=actor.id)
+        counted = [(own.filter(address=actor.address), OF_ONE)]
+        if actor.id:
+            counted.append((own, OF_ACTOR))
         if change.action == AuditEntry.Action.LOGIN_FAILED:  # strangers make as many as they like, and hide no others
-            lately, of_all = lately.filter(object_id=change.id, object_kind=change.kind, note=change.note), OF_ONE_CAUSE
-        if lately[:of_all].count() < of_all:
+            cause = lately.filter(object_id=change.id, object_kind=change.kind, note=change.note)
+            counted.append((cause, OF_ONE_CAUSE))
+        else:
+            counted.append((lately, OF_WORKSPACE))
+        if all(entries[:most].count() < most for entries, most in counted):
             record(change, by=actor)

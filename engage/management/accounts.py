@@ -1,11 +1,11 @@
 """Accounts that commands make and change."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.signals import post_save, pre_save
 
 from engage.audit.acting import acting, command
@@ -13,26 +13,41 @@ from engage.audit.facts import Facts, facts_of
 from engage.audit.recording import record, saved
 
 
+def save_account(user: User) -> None:
+    """Saves it in one transaction with the audit's entry; by then the password has its digest."""
+    with transaction.atomic():
+        before = _stored(user)
+        user.save()
+        record(*saved(user, before=before, after=facts_of(user)))
+
+
 @contextmanager
 def auditing_account_changes(name: str) -> Iterator[None]:
-    """In the block, which is a transaction, the command of this name saves accounts, and the audit is told of each.
+    """In the block, Django's command of this name saves accounts as `save_account` does.
 
-    Signals tell, because Django's own commands save where nothing else can be put beside it.
+    Signals do it, because nothing else can be put beside where it saves. The command asks for a password and makes its
+    digest before: the transaction is of the save alone.
     """
-    before: dict[int, Facts] = {}
+    before: list[Facts | None] = []
 
-    def look(instance: User, **_: Any) -> None:
-        before.update((one.pk, facts_of(one)) for one in User.objects.filter(pk=instance.pk))
+    with acting(command(name)), ExitStack() as save:
 
-    def tell(instance: User, **_: Any) -> None:
-        record(*saved(instance, before=before.get(instance.pk), after=facts_of(instance)))
+        def begin(instance: User, **_: Any) -> None:
+            save.enter_context(transaction.atomic())
+            before[:] = [_stored(instance)]
 
-    with acting(command(name)), transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # somebody types a password meanwhile
-        pre_save.connect(look, sender=User)
-        post_save.connect(tell, sender=User)
+        def end(instance: User, **_: Any) -> None:
+            record(*saved(instance, before=before[0], after=facts_of(instance)))
+            save.close()
+
+        pre_save.connect(begin, sender=User)
+        post_save.connect(end, sender=User)
         try:
             yield
         finally:
-            pre_save.disconnect(look, sender=User)
-            post_save.disconnect(tell, sender=User)
+            pre_save.disconnect(begin, sender=User)
+            post_save.disconnect(end, sender=User)
+
+
+def _stored(user: User) -> Facts | None:
+    return next((facts_of(one) for one in User.objects.filter(pk=user.pk)), None)

@@ -4,6 +4,7 @@ import csv
 import getpass
 import io
 import json
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -287,6 +288,24 @@ def test_calls_that_lack_a_right_are_noted_and_only_so_many(
         ("fenced", "refused", "GET api/v1/me", "This API key may not be used from 203.0.113.7."),
     }
     assert entries[1]["actor"]["address"] == "203.0.113.7"
+
+
+def test_what_one_key_is_refused_hides_nobody_else_s(
+    acme: Workspace, rival: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "OF_ONE", 2)
+    monkeypatch.setattr(refusals, "OF_ACTOR", 5)
+    monkeypatch.setattr(refusals, "OF_WORKSPACE", 7)
+    loud, other, last, theirs = (
+        ServerClient(ApiKeyFactory.create(workspace=workspace, name=name, scopes=["stats"]))
+        for workspace, name in ((acme, "loud"), (acme, "other"), (acme, "last"), (rival, "theirs"))
+    )
+    for number in range(30):
+        loud.get(customers_path(acme), REMOTE_ADDR=f"203.0.113.{number // 3}")
+    for key, of in ((other, acme), (other, acme), (last, acme), (theirs, rival)):
+        key.get(customers_path(of))
+    noted = Counter(AuditEntry.objects.filter(action="refused").values_list("actor_name", flat=True))
+    assert noted == {"loud": 5, "other": 2, "theirs": 1}
 
 
 @pytest.mark.django_db

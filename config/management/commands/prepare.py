@@ -18,7 +18,7 @@ from config.local.offer import OFFER, save_offer
 from config.local.tour import MAILER, TOUR, tour_connection, tour_steps
 from engage.audit.acting import acting, command
 from engage.credentials import digest
-from engage.management.accounts import auditing_account_changes
+from engage.management.accounts import save_account
 from engage.models import ApiKey, Workspace
 from journeys.design.authoring import save_journey
 from journeys.design.connections import save_connection
@@ -70,8 +70,10 @@ def _ensure_administrator(*, noted: str | None) -> str | None:
     user = User.objects.filter(username=ADMIN).first()
     if user is None:
         fresh = secrets.token_urlsafe(12)
-        with auditing_account_changes("prepare"):
-            User.objects.create_superuser(ADMIN, password=fresh)
+        user = User(username=ADMIN, is_staff=True, is_superuser=True)
+        user.set_password(fresh)
+        with acting(command("prepare")):
+            save_account(user)
         return fresh
     return noted if noted and user.check_password(noted) else None
 

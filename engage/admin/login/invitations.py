@@ -14,12 +14,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from unfold.widgets import UnfoldAdminPasswordWidget
 
-from engage.audit.facts import SECRET
-from engage.audit.recording import change, record
+from engage.admin.login.new_passwords import keep_password
 from engage.break_glass import taken, token_of
-from engage.models import AuditEntry
 
 DAYS = 3
+_SECONDS = DAYS * 86_400
 _SALT = "engage.invitation"
 
 
@@ -40,15 +39,23 @@ def invitation(user: User) -> str:
 @never_cache
 def set_password(request: HttpRequest, token: str) -> HttpResponse:
     """Sets the password of whom the link is for. It holds no more once they have one, or have logged in."""
-    with transaction.atomic():
-        user = taken(token, salt=_SALT, seconds=DAYS * 86_400)
-        if user is None:
-            raise PermissionDenied("This link holds no more. Ask whoever sent it for another one.")
-        form = _PasswordForm(user, request.POST or None)
-        if not form.is_valid():
-            shown = {"form": form, "title": "Set your password", "name": user.get_username()}
-            return TemplateResponse(request, "engage/admin/set_password.html", shown).render()
-        form.save()
-        record(change(AuditEntry.Action.CHANGED, user, changes={"password": (SECRET, SECRET)}))
+    user = taken(token, salt=_SALT, seconds=_SECONDS, locked=False)
+    form = _PasswordForm(user, request.POST or None) if user else None
+    if user and form and not form.is_valid():
+        shown = {"form": form, "title": "Set your password", "name": user.get_username()}
+        return TemplateResponse(request, "engage/admin/set_password.html", shown).render()
+    if form is None or not _kept(form, token):
+        raise PermissionDenied("This link holds no more. Ask whoever sent it for another one.")
     messages.success(request, "Your password is set. Log in with it.")
     return redirect("admin:login")
+
+
+def _kept(form: _PasswordForm, token: str) -> bool:
+    """Whether the link still held once the password's digest was made."""
+    chosen = form.save(commit=False).password
+    with transaction.atomic():
+        user = taken(token, salt=_SALT, seconds=_SECONDS)
+        if user is not None:
+            user.password = chosen
+            keep_password(user)
+    return user is not None

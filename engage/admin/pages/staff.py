@@ -1,23 +1,25 @@
 """Staff accounts and groups, styled like the other admin pages."""
 
 from collections.abc import Iterable
-from http import HTTPStatus
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, Permission, User
-from django.db import transaction
+from django.contrib.auth.views import PasswordChangeView
 from django.db.models import QuerySet
 from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from unfold.admin import ModelAdmin
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.forms import AdminOwnPasswordChangeForm, AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from engage.admin.login.new_passwords import KeepsPassword
 from engage.admin.login.openid import PREFIX
 from engage.admin.parts.edits import CheckedEdits
-from engage.audit.facts import SECRET, changes_between, facts_of
+from engage.audit.facts import changes_between, facts_of
 from engage.audit.recording import change, record
 from engage.models import AuditEntry, Membership
 
@@ -25,22 +27,32 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
-class _Page(Protocol):
-    def __call__(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse: ...
+class _OwnPasswordForm(KeepsPassword, AdminOwnPasswordChangeForm):
+    pass
 
 
-def audits_password_changes(page: _Page) -> _Page:
-    """The page where staff change their own password, which has the audit know."""
+class _PasswordForm(KeepsPassword, AdminPasswordChangeForm):
+    pass
 
-    @transaction.atomic
-    def told(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        answer = page(request, extra_context)
-        if request.method == "POST" and answer.status_code == HTTPStatus.FOUND:
-            changes = {"password": (SECRET, SECRET)}
-            record(change(AuditEntry.Action.CHANGED, cast("User", request.user), changes=changes))
-        return answer
 
-    return told
+class _NewAccountForm(UserCreationForm):
+    """`digest` is the password's, made before the transaction in which Django's page makes the account."""
+
+    digest = ""
+
+    def set_password_and_save(self, user: Any, *args: Any, **kwargs: Any) -> Any:
+        if not self.cleaned_data["set_usable_password"]:
+            return super().set_password_and_save(user, *args, **kwargs)
+        user.password = self.digest
+        return user
+
+
+def change_own_password(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """The page where staff change their own password."""
+    shown = {**admin.site.each_context(request), **(extra_context or {})}
+    done = reverse("admin:password_change_done")
+    page = PasswordChangeView.as_view(form_class=_OwnPasswordForm, success_url=done, extra_context=shown)
+    return cast("HttpResponse", page(request))
 
 
 class SuperusersChange(admin.ModelAdmin[Any]):
@@ -90,10 +102,20 @@ def _is_superuser(request: HttpRequest) -> bool:
 class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdmin, CheckedEdits):  # type: ignore[misc] # unfold narrows what Django declares
     warn_unsaved_form = True
     form = UserChangeForm
-    add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
+    add_form = _NewAccountForm
+    change_password_form = _PasswordForm
     delete_confirmation_template = "engage/admin/delete_user.html"
     readonly_fields = ("last_login", "date_joined")
+
+    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if request.method == "POST" and self.has_add_permission(request):
+            vars(request)["digest"] = make_password(request.POST.get("password1"))
+        return super().add_view(request, *args, **kwargs)
+
+    def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
+        if not change:
+            form.digest = vars(request)["digest"]
+        return super().save_form(request, form, change)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         """An account that is made here is for the admin, so it may log in."""

@@ -5,12 +5,13 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils.crypto import get_random_string
 
+from engage.audit.acting import acting, command
 from engage.break_glass import SECONDS, token_of
-from engage.management.accounts import auditing_account_changes
+from engage.management.accounts import save_account
 from engage.second_factor import replace_recovery_codes
 
 _NAME = "break-glass"
@@ -27,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--end", action="store_true", help="close the account")
 
     def handle(self, *args: Any, end: bool, **options: Any) -> None:
-        with auditing_account_changes("break_glass"):
+        with acting(command("break_glass")):
             if end:
                 self._close()
             else:
@@ -38,7 +39,7 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError("There is no such account, or it is closed.")
         user.is_active = False
-        user.save()
+        save_account(user)
         self.stdout.write(f"The account {_NAME} is closed.")
 
     def _make(self) -> None:
@@ -47,10 +48,11 @@ class Command(BaseCommand):
         user.is_staff = user.is_superuser = user.is_active = True
         user.set_password(password)
         try:
-            user.save()
+            with transaction.atomic():
+                save_account(user)
+                (code,) = replace_recovery_codes(user, number=1)
         except IntegrityError:
             raise CommandError("Somebody else is making it at this moment. Once more, if you need it.") from None
-        (code,) = replace_recovery_codes(user, number=1)
         for what, value in (
             ("user", _NAME),
             ("password", password),
