@@ -16,7 +16,8 @@ LONGEST: Final = {"external_id": 255, "email": 254, "phone": 64, "user_id": 255}
 DESCRIPTIONS: Final = {
     "external_id": "The customer's id in your own system.",
     "email": "The customer's e-mail address. Stored in lower case, and its domain in ASCII (`xn--…`).",
-    "phone": "The customer's phone number. Stored as E.164 if it is an international number without an extension.",
+    "phone": "The customer's phone number. Stored as E.164 if it is an international number without an extension, or "
+    "one of the workspace's country.",
 }
 
 _LONGEST = max(LONGEST.values())
@@ -64,31 +65,39 @@ def ascii_domain(domain: str) -> str:
 
 
 _MARKS = "Cf"  # direction marks and the like, which are copied along from address books
-# A + and the characters of a number; the library would also find one amid words, and drop an extension.
-_INTERNATIONAL = re.compile(
-    r"(?i:tel:)?[\s(\uff08\[]*[+\uff0b]"
-    r"[\d\s().\-/\[\]\u2010-\u2015\u2212\u30fc\uff08\uff09\uff0d-\uff0f\uff3b\uff3d]+"
-)
+_PARTS = r"[\d\s().\-/\[\]\u2010-\u2015\u2212\u30fc\uff08\uff09\uff0d-\uff0f\uff3b\uff3d]"  # of a number
+# The library would also find a number amid words, and drop an extension.
+_INTERNATIONAL = re.compile(rf"(?i:tel:)?[\s(\uff08\[]*[+\uff0b]{_PARTS}+")
+# As address books have it: amid words that hold no digit, such as that of an extension.
+_AMID_WORDS = re.compile(rf"[^\d+\uff0b]*?([(\uff08\[]*[+\uff0b]?{_PARTS}*\d)[^\d+\uff0b]*")
 
 
-def stored_phone(phone: str) -> str:
-    """E.164 if the text is an international number, else the text itself, trimmed.
+def stored_phone(phone: str, country: str = "") -> str:
+    """E.164 if the text is an international number, or one of this country ("": of none); else the text, trimmed.
 
     E.164 has no extensions: a number with one is kept as sent, or all people behind one switchboard would become one.
     So is a number whose E.164 would be read as another number (`+49 00 170 …`, with its trunk prefix twice): a customer
-    must be found by the number that is shown.
+    must be found by the number that is shown. And so is one that is valid in the country as it stands, and as an
+    international one that has lost its plus.
     """
     text = one_spelling(phone.strip())
     number_alone = "".join(letter for letter in text if unicodedata.category(letter) != _MARKS)
-    if not _INTERNATIONAL.fullmatch(number_alone):
+    if _INTERNATIONAL.fullmatch(number_alone):
+        return _e164(number_alone) or text
+    if not country or len(text) > LONGEST["phone"] or not (found := _AMID_WORDS.fullmatch(number_alone)):
         return text
+    number, digits = _e164(found[1], country), phonenumbers.normalize_digits_only(found[1])
+    if digits.startswith(str(phonenumbers.country_code_for_region(country))):
+        number = number if _e164(f"+{digits}", country) in {None, number} else None
+    return number or text
+
+
+def _e164(number: str, country: str | None = None) -> str | None:
+    """None if it is no number, or none that is found again; with a country, if the number is not valid, either."""
     try:
-        number = _e164(number_alone)
-        return number if _e164(number) == number else text
+        parsed = phonenumbers.parse(number, country)
+        written = phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+        again = phonenumbers.format_number(phonenumbers.parse(written), phonenumbers.PhoneNumberFormat.E164)
     except phonenumbers.NumberParseException:
-        return text
-
-
-def _e164(number: str) -> str:
-    """Raises NumberParseException if it is no number."""
-    return phonenumbers.format_number(phonenumbers.parse(number, None), phonenumbers.PhoneNumberFormat.E164)
+        return None
+    return written if again == written and (country is None or phonenumbers.is_valid_number(parsed)) else None

@@ -178,6 +178,7 @@ def fetch_due_messages(asked: AskedBySdk[FetchBody, None]) -> Answered[Fetched]:
 
 
 def _found(app: Any, known_by: Identifiers, token: str | None, **more: Any) -> Found:
+    known_by = known_by.as_known(workspace_id=app.workspace_id, country=app.default_country)
     return due_for(reader_of(app=app, known_by=known_by, token=token, now=timezone.now()), **more)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from rest_framework.request import Request
@@ -113,12 +114,13 @@ class MergeBody:
         if self.anonymous and self.customer:
             yield Problem("customer", "cannot be sent together with anonymous.")
 
-    def pair(self) -> tuple[Reference, Reference]:
+    def pair(self, country: str) -> tuple[Reference, Reference]:
         """Who is merged, and into whom. Raises MissingParameter or InvalidRequest, which say in which part."""
+        into = partial(self.into.reference, country)
         if self.customer:
-            return _read("customer", self.customer.reference), _read("into", self.into.reference)
+            return _read("customer", partial(self.customer.reference, country)), _read("into", into)
         anonymous = self.anonymous or MergeAnonymousPart()
-        return _read("anonymous", anonymous.reference, nobody=_NO_ANONYMOUS), _read("into", self.into.reference)
+        return _read("anonymous", anonymous.reference, nobody=_NO_ANONYMOUS), _read("into", into)
 
 
 def _read(part: str, reference: Callable[[], Reference], *, nobody: str | None = None) -> Reference:
@@ -245,7 +247,7 @@ def merge_customers(asked: Asked[MergeBody, DryRun]) -> Answered[CustomersMerged
     """
     if asked.body.customer:
         require_scope(asked.key.scopes, Scope.CUSTOMERS_MERGE)
-    anonymous, into = asked.body.pair()
+    anonymous, into = asked.body.pair(asked.country)
     merged = merge(
         workspace_id=asked.workspace_id,
         anonymous=anonymous,

@@ -65,10 +65,14 @@ class Sender:
         token, origin = meta.get("HTTP_X_IDENTITY_TOKEN") or None, meta.get("HTTP_ORIGIN", "")
         return cls(app=call.app, address=call.address, identity_token=token, origin=origin)
 
-    def call(self, *, token: str | None, **fields: Any) -> BridgeCall:
+    def call(self, *, token: str | None, known_by: Identifiers, **fields: Any) -> BridgeCall:
         """The call of this sender with these fields; `token` is the body's own."""
         return BridgeCall(
-            address=self.address, identity_token=token or self.identity_token, origin=self.origin, **fields
+            address=self.address,
+            identity_token=token or self.identity_token,
+            origin=self.origin,
+            known_by=known_by.as_known(workspace_id=self.app.workspace_id, country=self.app.default_country),
+            **fields,
         )
 
 

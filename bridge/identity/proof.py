@@ -53,18 +53,19 @@ def _proven(app: App, call: BridgeCall, attributes: Mapping[str, Any], now: date
         if app.anonymous == App.Anonymous.DENY or set(call.known_by.present()) != {"user_id"}:
             raise IdentityTokenMissing
         return replace(call, marks=replace(call.marks, verified=False), must_be_anonymous=True)
-    identity = verify_token(call.identity_token, app_id=app.id, keyring=keyring_of(app), now=now)
+    identity = verify_token(call.identity_token, app=app, keyring=keyring_of(app), now=now)
     require_covered(call.known_by, identity)
     if identity.attributes is not None:
         for name in attributes:
             if name not in identity.attributes:
                 raise IdentityTokenMismatch(f"the attribute {name[:100]!r}")
-    return replace(call, marks=replace(call.marks, verified=True), proven=identity.known_by.present())
+    covered = identity.known_by.present() | call.known_by.present()
+    return replace(call, marks=replace(call.marks, verified=True), proven=covered)
 
 
 def require_covered(known_by: Identifiers, identity: Identity) -> None:
     """Raises IdentityTokenMismatch for the first identifier that the token does not cover."""
     covered = identity.known_by.present()
     for name, value in known_by.present().items():
-        if covered.get(name) != value:
+        if covered.get(name, "") not in ({value, known_by.other_phone} if name == "phone" else {value}):
             raise IdentityTokenMismatch(_SPELLINGS.get(name, name))

@@ -6,7 +6,7 @@ there too, and `attributes` names the attributes that the call may write, if not
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -17,6 +17,7 @@ from bridge.identity.keyring import Key, Keyring
 from bridge.identity.problems import IdentityTokenExpired, IdentityTokenInvalid
 from customers.identity.identifiers import Identifiers, identifiers
 from engage.errors import InvalidRequest
+from engage.models import App
 from engage.sizes import KIB
 
 MAX_TOKEN_BYTES = 4 * KIB
@@ -39,21 +40,22 @@ class Identity:
 _verified: dict[tuple[str, str], tuple[Key, Identity]] = {}
 
 
-def verify_token(token: str, *, app_id: str, keyring: Keyring, now: datetime) -> Identity:
+def verify_token(token: str, *, app: App, keyring: Keyring, now: datetime) -> Identity:
     """Raises IdentityTokenExpired, IdentityTokenInvalid. What one process has verified it remembers."""
-    known = _verified.get((app_id, token))
+    known = _verified.get((app.id, token))
     if known is not None and keyring.get(known[0].kid) == known[0]:
         key, identity = known
     else:
-        key, identity = _verify(token, app_id=app_id, keyring=keyring)
+        key, identity = _verify(token, app_id=app.id, keyring=keyring)
         if len(_verified) >= _MOST_REMEMBERED:
             _verified.clear()
-        _verified[app_id, token] = key, identity
+        _verified[app.id, token] = key, identity
     if not key.is_valid_at(now):
         raise IdentityTokenInvalid("its key has ended.")
     if now.timestamp() >= identity.expires_at + LEEWAY.total_seconds():
         raise IdentityTokenExpired
-    return identity
+    known_by = identity.known_by.in_country(app.default_country)
+    return identity if known_by is identity.known_by else replace(identity, known_by=known_by)
 
 
 def _verify(token: str, *, app_id: str, keyring: Keyring) -> tuple[Key, Identity]:

@@ -37,9 +37,10 @@ def reader_of(*, app: App, known_by: Identifiers, token: str | None, now: dateti
     """Nobody is looked up; None: they are told that nothing is due. Raises MissingParameter and refusals of tokens."""
     keyring = keyring_of(app)
     if token is not None and keyring:
-        identity = verify_token(token, app_id=app.id, keyring=keyring, now=now)
+        identity = verify_token(token, app=app, keyring=keyring, now=now)
         require_covered(known_by, identity)
-        named = known_by if known_by.present() else identity.known_by
+        own = {"workspace_id": app.workspace_id, "country": app.default_country}
+        named = known_by if known_by.present() else identity.known_by.as_known(**own)
         return Reader(workspace_id=app.workspace_id, known_by=named, is_proven=True)
     if not known_by.present():
         raise MissingParameter(NO_IDENTIFIER)

@@ -56,16 +56,16 @@ class CustomerForm(forms.Form):
         """Raises Refusal, having changed nothing: also if a new customer is there already."""
         stored = self.customer.attributes if self.customer else {}
         written = self.cleaned_data["attributes"]
+        workspace = self.customer.workspace if self.customer else self.cleaned_data["workspace"]
         known_by = identifiers(**{name: self.cleaned_data[name] or None for name in SPELLINGS})
         data = CustomerData(
             customer_id=self.customer.pk if self.customer else None,
-            known_by=known_by,
+            known_by=known_by.in_country(workspace.default_country),
             attributes=_changed(stored, written),
             removed=[name for name in SPELLINGS if self.initial.get(name) and not self.cleaned_data[name]],
         )
-        workspace = self.customer.workspace_id if self.customer else self.cleaned_data["workspace"].pk
         with transaction.atomic():
-            upserted = upsert_customer(workspace_id=workspace, data=data, now=timezone.now())
+            upserted = upsert_customer(workspace_id=workspace.pk, data=data, now=timezone.now())
             if self.customer is None and not upserted.created:
                 raise IdentifierConflict(f"There is a customer with this already: {upserted.customer.pk}.")
         return upserted.customer

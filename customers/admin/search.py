@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from customers.identifier_rules import comparable_email, one_spelling, stored_phone
@@ -53,19 +53,26 @@ def _exactly(text: str, request: HttpRequest) -> list[Customer]:
         return list(by_id)
     # The workspace leads the indexes of the identifiers; naming those that are seen lets each be probed.
     seen = reachable(Workspace.objects.order_by(), request=request)
+    phones = _spellings(text, seen)
     everywhere = Customer.objects.filter(workspace__in=seen.values("pk"))
     ways = (
         Q(external_id=one_spelling(text)),
         Q(email=comparable_email(text)),
-        Q(phone=stored_phone(text)),
+        Q(phone__in=phones),
         Q(user_id=one_spelling(text)),
         Q(aliases__user_id=one_spelling(text)),
         Q(aliases__external_id=one_spelling(text)),
         Q(aliases__email=comparable_email(text)),
-        Q(aliases__phone=stored_phone(text)),
+        Q(aliases__phone__in=phones),
     )
     found = by_id.union(*(everywhere.filter(way).only("pk", "workspace_id") for way in ways))
     return list(found[:MOST_FOUND])
+
+
+def _spellings(text: str, seen: QuerySet[Workspace]) -> set[str]:
+    """How the workspaces store the text, if it is a phone number."""
+    countries = seen.exclude(default_country="").values_list("default_country", flat=True).distinct()
+    return {stored_phone(text, country) for country in ("", *(countries if any(map(str.isdigit, text)) else ()))}
 
 
 _HAS_PARTS = Statement("SELECT to_regclass('customer_by_part') IS NOT NULL")

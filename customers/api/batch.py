@@ -9,7 +9,7 @@ from django.utils import timezone
 from customers.api.customers import CONFLICT, CustomerBody, OnConflict, SkippedIdentifiers
 from customers.api.items import ItemFailed, ItemSent, items_as_sent
 from customers.api.path_ids import ADA
-from customers.identity.doubtful import Addresses, rounded
+from customers.identity.doubtful import Addresses, rounded, unread_phone
 from customers.identity.locks import TooManyAtOnce
 from customers.identity.roster import CustomerData
 from customers.identity.upsert import UpsertedItem, upsert_customers
@@ -32,15 +32,15 @@ class BatchBody:
     customers: Annotated[list[Any], "The customers, applied in the order sent.", Items(most=1000, of=CustomerBody)]
     on_conflict: Annotated[OnConflict | None, "What holds for those customers who say nothing of it."] = None
 
-    def items(self) -> list[CustomerData | Refusal]:
+    def items(self, country: str) -> list[CustomerData | Refusal]:
         """Each item, or why it is invalid."""
-        return [self._read(item) for item in self.customers]
+        return [self._read(item, country) for item in self.customers]
 
-    def _read(self, item: Any) -> CustomerData | Refusal:
+    def _read(self, item: Any, country: str) -> CustomerData | Refusal:
         if not isinstance(item, dict):
             return InvalidRequest(f"A customer must be an object, but {describe(item)} came.")
         try:
-            return read(CustomerBody, item).data(on_conflict=self.on_conflict)
+            return read(CustomerBody, item).data(country, on_conflict=self.on_conflict)
         except Refusal as refusal:
             return refusal.as_value()
 
@@ -55,7 +55,7 @@ class ItemDone(ItemSent):
     warnings: Annotated[
         Sequence[str] | None,
         "What is most likely a mistake: an id that a spreadsheet has rounded, or that of an earlier item with another "
-        "e-mail address or phone number. The item was applied all the same.",
+        "e-mail address or phone number, or a phone number without a country. The item was applied all the same.",
         LEFT_OUT,
     ] = None
 
@@ -94,7 +94,8 @@ def _result(outcome: UpsertedItem | Refusal, sent: ItemSent, warnings: Sequence[
 def _warnings(items: Sequence[CustomerData | Refusal]) -> list[list[str]]:
     addresses = Addresses()
     doubts = [
-        () if isinstance(item, Refusal) else (rounded(item.sent()), addresses.contradicted(item)) for item in items
+        () if isinstance(item, Refusal) else (rounded(item.sent()), addresses.contradicted(item), unread_phone(item))
+        for item in items
     ]
     return [[doubt for doubt in some if doubt] for some in doubts]
 
@@ -138,7 +139,7 @@ def put_customers(asked: Asked[BatchBody, None]) -> Answered[BatchResult]:
     Creates or updates up to 1,000 customers. If an item is refused, the others are still applied. Each result repeats
     the item's place and `external_id`, and names its unknown fields.
     """
-    items = asked.body.items()
+    items = asked.body.items(asked.country)
     outcomes = upsert_customers(workspace_id=asked.workspace_id, items=items, now=timezone.now())
     sent = items_as_sent(asked.body.customers, known=spellings(CustomerBody))
     results = [_result(*one) for one in zip(outcomes, sent, _warnings(items), strict=True)]

@@ -47,9 +47,12 @@ class ReferenceBody:
         """Raises InvalidRequest."""
         return identifiers(user_id=self.user_id, external_id=self.external_id, email=self.email, phone=self.phone)
 
-    def reference(self) -> Reference:
-        """Raises MissingParameter if no identifier was sent, InvalidRequest if one is malformed."""
-        return reference_to(self.known_by(), customer_id=self.customer_id)
+    def reference(self, country: str) -> Reference:
+        """Raises MissingParameter if no identifier was sent, InvalidRequest if one is malformed.
+
+        `country` is that of phone numbers without one.
+        """
+        return reference_to(self.known_by().in_country(country), customer_id=self.customer_id)
 
 
 def reference_to(known_by: Identifiers, *, customer_id: str | None) -> Reference:
@@ -57,4 +60,5 @@ def reference_to(known_by: Identifiers, *, customer_id: str | None) -> Reference
     sent = CustomerData(customer_id=customer_id, known_by=known_by, attributes={}).sent()
     if not sent:
         raise MissingParameter(NOBODY_NAMED)
-    return Reference(*next(iter(sent.items())))
+    field, value = next(iter(sent.items()))
+    return Reference(field, value, other=known_by.other_phone if field == "phone" else None)

@@ -10,14 +10,21 @@ from typing import Annotated, Any, Literal
 from django.http import QueryDict
 from django.utils import timezone
 
-from customers.api.bodies import OF_AN_SDK, Email, ExternalId, Phone, ReferenceBody
+from customers.api.bodies import OF_AN_SDK, Email, ExternalId, Phone, ReferenceBody, reference_to
 from customers.api.path_ids import ADA, BOB, CUSTOMER_ID
 from customers.erasure import ErasureReceipt
 from customers.erasure import erase_customer as erase
 from customers.identifier_rules import DESCRIPTIONS, LONGEST, SPELLINGS
 from customers.identity.identifiers import identifiers
 from customers.identity.locks import TooManyAtOnce
-from customers.identity.lookup import NOBODY_NAMED, CustomerNotFound, Reference, customer_by_id, customer_named
+from customers.identity.lookup import (
+    IDENTIFIER_NAMES,
+    NOBODY_NAMED,
+    CustomerNotFound,
+    Reference,
+    customer_by_id,
+    customer_named,
+)
 from customers.identity.roster import CustomerData, IdentifierConflict, IdentifierNeeded
 from customers.identity.upsert import upsert_customer
 from engage.calls.asked import Asked
@@ -84,11 +91,11 @@ class CustomerBody(ReferenceBody):
             names = ", ".join(SPELLINGS.values())
             yield Problem("remove", f"must hold names of identifiers ({names}), not {unknown[0][:40]!r}.")
 
-    def data(self, *, on_conflict: OnConflict | None = None) -> CustomerData:
+    def data(self, country: str, *, on_conflict: OnConflict | None = None) -> CustomerData:
         """`on_conflict` is for who has none. Raises InvalidRequest."""
         return CustomerData(
             customer_id=self.customer_id,
-            known_by=self.known_by(),
+            known_by=self.known_by().in_country(country),
             attributes=self.attributes or {},
             removed=dict.fromkeys(_REMOVABLE[name] for name in self.remove or ()),
             skips_conflicts=(self.on_conflict or on_conflict) is OnConflict.SKIP_IDENTIFIER,
@@ -109,14 +116,15 @@ class IdentifierQuery:
         sent = {name: _text(query, name) for name in spellings(cls) if name in query}
         return filled(cls, read(ReferenceBody, sent))
 
-    def reference(self) -> Reference:
+    def reference(self, country: str) -> Reference:
         """Raises MissingParameter or InvalidRequest."""
-        references = [Reference(*item) for item in identifiers(**vars(self)).present().items()]
-        if not references:
+        known_by = identifiers(**vars(self)).in_country(country)
+        named = [IDENTIFIER_NAMES[field] for field in known_by.present()]
+        if not named:
             raise MissingParameter(_NO_IDENTIFIER)
-        if len(references) > 1:
-            raise InvalidRequest(f"Send exactly one identifier; {', '.join(one.name for one in references)} came.")
-        return references[0]
+        if len(named) > 1:
+            raise InvalidRequest(f"Send exactly one identifier; {', '.join(named)} came.")
+        return reference_to(known_by, customer_id=None)
 
 
 def _text(query: QueryDict, name: str) -> str:
@@ -246,7 +254,7 @@ def put_customer(asked: Asked[CustomerBody, None]) -> Answered[CustomerPut]:
     sending another one beside an identifier that is trusted more, and taken away by `"remove": ["email"]`: not if it is
     the customer's last one, or if the call names them by nothing else.
     """
-    upserted = upsert_customer(workspace_id=asked.workspace_id, data=asked.body.data(), now=timezone.now())
+    upserted = upsert_customer(workspace_id=asked.workspace_id, data=asked.body.data(asked.country), now=timezone.now())
     customer, skipped = upserted.customer, upserted.skipped or None
     record = filled(CustomerPut, customer, customer_id=customer.id, skipped_identifiers=skipped)
     if upserted.created:
@@ -269,7 +277,7 @@ def find_customer(asked: Asked[None, IdentifierQuery]) -> CustomerRecord:
 
     Returns the customer with this identifier. Send exactly one of the query parameters.
     """
-    customer = customer_named(workspace_id=asked.workspace_id, reference=asked.query.reference())
+    customer = customer_named(workspace_id=asked.workspace_id, reference=asked.query.reference(asked.country))
     return filled(CustomerRecord, customer, customer_id=customer.id)
 
 

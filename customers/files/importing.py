@@ -25,6 +25,7 @@ from django.utils import timezone
 from customers.audience.membership import put_in
 from customers.files.reading import PLAIN, Row, Source, recognised, rows_of
 from customers.files.sets import Written, write_customers
+from customers.identity.doubtful import unread_phone
 from customers.identity.roster import CustomerData, IdentifierConflict
 from customers.models import Import
 from engage.errors import Refusal
@@ -60,13 +61,16 @@ class StillRunning(Refusal):
 class Imported:
     """How many rows were `created`, `found`, `failed`, `skipped` and `blank`. `before`: an earlier run did all.
 
-    `first` has the numbers of the first rows of each of these in this run, and why they were refused.
+    `first` has the numbers of the first rows of each of these in this run, and why they were refused. `unread_phones`
+    counts the phone numbers in this run that are no international ones.
     """
 
     id: str
     counts: Mapping[str, int]
     before: bool = False
     first: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unread_phones: int = 0
+    first_unread: Sequence[int] = ()
 
 
 def customers_of(workspace_id: str, *, segment_id: str | None = None) -> Write:
@@ -123,7 +127,13 @@ def import_file(
         text.detach()
     if not dry_run:
         _finish(progress)
-    return Imported(id=digest, counts=progress.counts, first=run.first)
+    return Imported(
+        id=digest,
+        counts=progress.counts,
+        first=run.first,
+        unread_phones=run.unread_phones,
+        first_unread=run.first_unread,
+    )
 
 
 def _digest(raw: io.BufferedReader, source: Source, kind: str) -> str:
@@ -160,6 +170,7 @@ class _Run:
         self.done = progress.rows
         self.again = {number for spans in progress.refused.values() for number in _numbers(spans)}
         self.first: dict[str, list[str]] = {name: [] for name in OUTCOMES}
+        self.unread_phones, self.first_unread = 0, list[int]()
         self._made: set[int] = set()
         if errors:
             _cut(errors, 0)
@@ -176,6 +187,9 @@ class _Run:
             progress.error_bytes = _tell_errors(self._errors, progress.error_bytes, written.refused)
         else:
             self._find_those_made(part, written)
+        unread = [row.number for _, row in part if isinstance(row.data, CustomerData) and unread_phone(row.data)]
+        self.unread_phones += len(unread)
+        self.first_unread += unread[: _FIRST - len(self.first_unread)]
         outcomes = self._outcomes([row for _, row in part], written)
         tried = {row.number for _, row in part}
         refused = {

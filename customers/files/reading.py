@@ -34,7 +34,7 @@ class Source:
     """A file, and how it is read. `renamed`: the title of a column to what it stands for.
 
     Without a `delimiter` or an `encoding` (a name of Python's) the file's beginning says them. `last_counts`: who is
-    told twice, with another address, has the last one.
+    told twice, with another address, has the last one. `country` is that of phone numbers without one ("": of none).
     """
 
     path: Path
@@ -44,6 +44,7 @@ class Source:
     events: bool = False
     skips_conflicts: bool = False
     last_counts: bool = False
+    country: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +166,7 @@ def _read(source: Source, number: int, said: Sequence[tuple[Column | None, str]]
     customer_id = named.pop("id", None)
     data = CustomerData(
         customer_id=customer_id,
-        known_by=identifiers(**named),
+        known_by=identifiers(**named).in_country(source.country),
         attributes=attributes,
         removed=removed,
         skips_conflicts=source.skips_conflicts,

@@ -13,7 +13,7 @@ So no row of the first two kinds has anything to do with another one, and their 
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import connection
@@ -23,6 +23,7 @@ from customers.attribute_rules import MAX_ATTRIBUTES_BYTES
 from customers.files.reading import Row
 from customers.identifier_rules import SPELLINGS
 from customers.identity.aliases import written_by_servers
+from customers.identity.identifiers import phones_held
 from customers.identity.locks import CustomersMoved, undisturbed
 from customers.identity.roster import CustomerData
 from customers.identity.upsert import upsert_customers
@@ -129,6 +130,7 @@ def write_customers(*, workspace_id: str, rows: Iterable[Row]) -> Written:
             written.refused[row.number] = row.data
         elif row.data:
             valid[row.number] = row.data
+    _keep_known_spellings(workspace_id, valid)
     _write_plain(workspace_id, valid, written)
     numbers = list(valid)
     for start in range(0, len(numbers), _ITEMS_OF_A_CALL):
@@ -144,11 +146,20 @@ def write_customers(*, workspace_id: str, rows: Iterable[Row]) -> Written:
     return written
 
 
+def _keep_known_spellings(workspace_id: str, valid: dict[int, CustomerData]) -> None:
+    """Forgets the old spellings of phone numbers that nobody has."""
+    spelled = {number: data for number, data in valid.items() if data.known_by.other_phone}
+    held = phones_held(workspace_id=workspace_id, phones=[str(one.known_by.other_phone) for one in spelled.values()])
+    for number, data in spelled.items():
+        if data.known_by.other_phone not in held:
+            valid[number] = replace(data, known_by=replace(data.known_by, other_phone=None))
+
+
 def _write_plain(workspace_id: str, valid: dict[int, CustomerData], written: Written) -> None:
     """Writes the rows of the first two kinds, and takes them out of the valid ones."""
     if not valid or any(data.customer_id for data in valid.values()):  # who has such an id is not looked up here
         return
-    named = {number: data.known_by.present() for number, data in valid.items()}
+    named = {number: _names(data) for number, data in valid.items()}
     texts = {number: ascii_json(valid[number].attributes) for number in named}
     plain = _plain(valid, named, texts)
     ids = dict(zip(named, new_object_ids(len(named)), strict=True))
@@ -176,6 +187,12 @@ def _write_plain(workspace_id: str, valid: dict[int, CustomerData], written: Wri
 _Names = Mapping[int, Mapping[str, str]]
 
 
+def _names(data: CustomerData) -> dict[str, str]:
+    """What the customer is looked up by: an old spelling is somebody's."""
+    old = data.known_by.other_phone
+    return data.known_by.present() | ({"phone": old} if old else {})
+
+
 def _plain(valid: Mapping[int, CustomerData], named: _Names, texts: Mapping[int, str]) -> list[int]:
     """Rows that take nothing away and share no identifier."""
     times = Counter(name for names in named.values() for name in names.items())
@@ -184,6 +201,7 @@ def _plain(valid: Mapping[int, CustomerData], named: _Names, texts: Mapping[int,
         for number, names in named.items()
         if names
         and not valid[number].removed
+        and not valid[number].known_by.other_phone
         and None not in valid[number].attributes.values()
         and len(texts[number]) <= MAX_ATTRIBUTES_BYTES
         and all(times[name] == 1 for name in names.items())

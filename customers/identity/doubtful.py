@@ -24,6 +24,13 @@ def rounded(named: Mapping[str, str | None]) -> str | None:
     return None
 
 
+def unread_phone(data: CustomerData) -> str | None:
+    """Says whether the phone number is none that others spell in the same way."""
+    if not (phone := data.known_by.phone) or phone.startswith("+"):
+        return None
+    return "phone could not be read as an international number. It is stored as it was sent."
+
+
 class Addresses:
     """Whose e-mail address and phone number a list has told so far.
 

@@ -1,8 +1,8 @@
 """Identifiers in their stored form, and how they lead to a customer."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -17,16 +17,34 @@ from engage.errors import InvalidRequest
 
 @dataclass(frozen=True, kw_only=True)
 class Identifiers:
-    """Identifiers in their stored form; None if absent. Create them with `identifiers()`."""
+    """Identifiers in their stored form; None if absent. Create them with `identifiers()`.
+
+    `other_phone` is the same number as it was spelled before its workspace had a country, or before that was known.
+    """
 
     user_id: str | None = None
     external_id: str | None = None
     email: str | None = None
     phone: str | None = None
+    other_phone: str | None = None
 
     def present(self) -> dict[str, str]:
         """Field name to value, in the order in which the bridge matches."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None and name != "other_phone"}
+
+    def in_country(self, country: str) -> Self:
+        """The same with the phone number as one of this country, if it is one."""
+        if not country or self.phone is None or (phone := stored_phone(self.phone, country)) == self.phone:
+            return self
+        return replace(self, phone=phone, other_phone=self.phone)
+
+    def as_known(self, *, workspace_id: str, country: str) -> Self:
+        """`in_country`, but for calls that name somebody: with the old spelling where only that is somebody's."""
+        own = self.in_country(country)
+        if own.phone is None or own.other_phone is None:
+            return own
+        held = phones_held(workspace_id=workspace_id, phones=[own.phone, own.other_phone])
+        return replace(own, phone=own.other_phone, other_phone=own.phone) if held == {own.other_phone} else own
 
 
 def identifiers(
@@ -42,6 +60,19 @@ def identifiers(
         email=_stored("email", email, longest=LONGEST["email"], form=stored_email),
         phone=_stored("phone", phone, longest=LONGEST["phone"], form=stored_phone),
     )
+
+
+_HELD = Statement("""
+SELECT sent.phone FROM unnest({phones}::text[]) AS sent (phone) CROSS JOIN LATERAL (
+    SELECT FROM customers_customer WHERE workspace_id = {workspace_id} AND phone = sent.phone
+    UNION ALL SELECT FROM customers_alias WHERE workspace_id = {workspace_id} AND phone = sent.phone LIMIT 1
+) AS known
+""")
+
+
+def phones_held(*, workspace_id: str, phones: Collection[str]) -> set[str]:
+    """Those of the stored spellings that lead to somebody."""
+    return set(_HELD.column(workspace_id=workspace_id, phones=list(phones)))
 
 
 def identifiers_of(values: Mapping[str, Any]) -> Identifiers:

@@ -7,7 +7,7 @@ who are locked already. So the whole transaction is done again, without any lock
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from django.db import IntegrityError, OperationalError, transaction
@@ -144,7 +144,7 @@ def _named(workspace_id: str, identifiers: Mapping[str, Collection[str]]) -> Fra
     return compose(" UNION ALL ".join("{}" for _ in each), *each)
 
 
-def lock_customers_named(*, workspace_id: str, references: Iterable[Reference]) -> dict[Reference, str]:
+def lock_customers_named(*, workspace_id: str, references: Collection[Reference]) -> dict[Reference, str]:
     """The ids of the referenced customers, who are locked as by `lock_having_any`; references to nobody are left out.
 
     Must run in `undisturbed`.
@@ -152,20 +152,24 @@ def lock_customers_named(*, workspace_id: str, references: Iterable[Reference]) 
     return _customers_named(workspace_id, references, lock="FOR NO KEY UPDATE")
 
 
-def find_customers_named(*, workspace_id: str, references: Iterable[Reference]) -> dict[Reference, str]:
+def find_customers_named(*, workspace_id: str, references: Collection[Reference]) -> dict[Reference, str]:
     """The same as of now: nobody is locked."""
     return _customers_named(workspace_id, references, lock="")
 
 
-def _customers_named(workspace_id: str, references: Iterable[Reference], *, lock: str) -> dict[Reference, str]:
+def _customers_named(workspace_id: str, references: Collection[Reference], *, lock: str) -> dict[Reference, str]:
     wanted: dict[str, set[str]] = {}
-    for reference in references:
+    others = [reference for reference in references if reference.other]
+    for reference in [*references, *(Reference(one.field, str(one.other)) for one in others)]:
         wanted.setdefault(reference.field, set()).add(reference.value)
     found: dict[Reference, str] = {}
     for customer in _having_any(workspace_id, wanted, ", ".join(_IDENTIFIERS), lock=lock):
         for (field, value), own in names_of(customer).items():
             if value in wanted.get(field, ()) and (own or Reference(field, value) not in found):
                 found[Reference(field, value)] = customer.id
+    for one in others:
+        if one not in found and (known := found.get(Reference(one.field, str(one.other)))):
+            found[one] = known
     return found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as declared
 from typing import Any, Final
 
 from customers.identifier_rules import SPELLINGS
@@ -41,10 +42,14 @@ def customer_by_id(*, workspace_id: str, customer_id: str) -> Customer:
 
 @dataclass(frozen=True)
 class Reference:
-    """The one identifier by which a call names a customer who must exist. `field` is the model's field."""
+    """The one identifier by which a call names a customer who must exist. `field` is the model's field.
+
+    `other` is another spelling of it, by which the customer is found if nobody has the value.
+    """
 
     field: str
     value: str
+    other: str | None = declared(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -55,13 +60,11 @@ class Reference:
 def customer_named(*, workspace_id: str, reference: Reference) -> Customer:
     """The customer with this identifier. Raises CustomerNotFound, which names it without its value."""
     own = Customer.objects.filter(workspace_id=workspace_id)
-    found = own.filter(**{reference.field: reference.value}).first()
-    if found is None:
-        alias = {f"aliases__{reference.field}": reference.value, "aliases__workspace_id": workspace_id}
-        found = own.filter(**alias).first()
-    if found is None:
-        raise CustomerNotFound(named=reference.name)
-    return found
+    for value in filter(None, (reference.value, reference.other)):
+        alias = {f"aliases__{reference.field}": value, "aliases__workspace_id": workspace_id}
+        if found := own.filter(**{reference.field: value}).first() or own.filter(**alias).first():
+            return found
+    raise CustomerNotFound(named=reference.name)
 
 
 def names_of(customer: Customer) -> dict[tuple[str, str], bool]:

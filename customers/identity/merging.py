@@ -87,9 +87,8 @@ def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -
     confirms it. Must run in `undisturbed`. Raises
     CustomerNotFound, IdentifierConflict and CustomerErased.
     """
-    both = [(anonymous.field, anonymous.value), (into.field, into.value)]
-    names = locked_names(workspace_id, both)
-    known, holder = names.get((into.field, into.value)), names.get((anonymous.field, anonymous.value))
+    names = locked_names(workspace_id, [*_spelled(anonymous), *_spelled(into)])
+    known, holder = _named(names, into), _named(names, anonymous)
     if known is None or not _leads(known, into):
         raise CustomerNotFound(named=f"into.{into.name}", advice="Create them with putCustomer.")
     if holder is not None and _only_claims(holder, anonymous):
@@ -106,9 +105,17 @@ def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -
     return pair_to_merge(workspace_id=workspace_id, anonymous=anonymous, into=into)
 
 
+def _spelled(reference: Reference) -> list[tuple[str, str]]:
+    return [(reference.field, value) for value in (reference.value, reference.other) if value]
+
+
+def _named(names: "Names", reference: Reference) -> Customer | None:
+    return next((names[name] for name in _spelled(reference) if name in names), None)
+
+
 def _leads(customer: Customer, reference: Reference) -> bool:
     """Whether a server is led by it to the customer whom it names: not by what a page alone has said."""
-    if getattr(customer, reference.field) == reference.value:
+    if (reference.field, getattr(customer, reference.field)) in _spelled(reference):
         return not gives_way(customer, reference.field)
     return not led_by_a_page(customer, reference.value)
 
@@ -120,10 +127,10 @@ def people_to_merge(*, workspace_id: str, customer: Reference, into: Reference) 
     CustomerNotFound.
     """
     both = {"customer": customer, "into": into}
-    names = locked_names(workspace_id, [(one.field, one.value) for one in both.values()])
+    names = locked_names(workspace_id, [*_spelled(customer), *_spelled(into)])
     found: list[Customer] = []
     for part, reference in both.items():
-        known = names.get((reference.field, reference.value))
+        known = _named(names, reference)
         if known is None or not _leads(known, reference):
             raise CustomerNotFound(named=f"{part}.{reference.name}")
         found.append(known)

@@ -97,7 +97,7 @@ class Roster:
         IdentifierNeeded, InvalidRequest (attributes).
         """
         check_attribute_names(data.attributes)
-        sent = data.sent() if by else self._led(data.sent())
+        sent = self._spelled(data) if by else self._led(self._spelled(data))
         skipped: list[str] = []
         while True:
             found = self._found(sent)
@@ -119,6 +119,8 @@ class Roster:
         for field, other in found.items():
             if other.id != customer.id:
                 self._take_away(other, field)
+        if sent.get("phone") == data.known_by.other_phone is not None:
+            sent = sent | {"phone": str(data.known_by.phone)}
         self._write(customer, _values(customer, sent, data.removed), profile, created=created)
         return Upserted(customer, created, skipped)
 
@@ -130,15 +132,22 @@ class Roster:
 
     def known_by(self, field: str, data: CustomerData) -> Customer | None:
         """Who has the item's identifier of this field now, unless that gives way."""
-        known = self._by_identifier.get((field, data.sent()[field]))
+        known = self._by_identifier.get((field, self._spelled(data)[field]))
         return None if known and gives_way(known, field) else known
 
     def give_up(self, data: CustomerData, *, by: str) -> None:
         """Takes away what the item will replace or remove, so that an item before it can have that."""
         customer = self.known_by(by, data)
-        for field, value in (dict.fromkeys(data.removed) | data.sent()).items():
+        for field, value in (dict.fromkeys(data.removed) | self._spelled(data)).items():
             if customer is not None and getattr(customer, field) not in {None, value}:
                 self._take_away(customer, field)
+
+    def _spelled(self, data: CustomerData) -> dict[str, str]:
+        """What the item sends; the phone number in its old spelling where somebody has only that."""
+        sent, old = data.sent(), data.known_by.other_phone
+        if old and not self._leads_to(("phone", sent["phone"])) and self._leads_to(("phone", old)):
+            sent["phone"] = old
+        return sent
 
     def _led(self, sent: dict[str, str]) -> dict[str, str]:
         """What the item names, where an id of somebody who was merged is that of whom they were merged into.

@@ -123,6 +123,8 @@ def locked_customers(workspace_id: str, items: Sequence[CustomerData], **how: An
     for item in items:
         for field, value in item.sent().items():
             values.setdefault(field, set()).add(value)
+        if item.known_by.other_phone:
+            values["phone"].add(item.known_by.other_phone)
     return lock_having_any(workspace_id=workspace_id, identifiers=values, **how)
 
 

@@ -27,6 +27,11 @@ class Asked(Generic[Body, Query]):
         return self.key.workspace_id
 
     @property
+    def country(self) -> str:
+        """That of phone numbers without one (ISO 3166); "" for none."""
+        return self.key.default_country
+
+    @property
     def actor(self) -> str:
         """Who asks, as histories tell it."""
         return by_key(self.key)

@@ -33,7 +33,8 @@ _USE_NOTED_EVERY = timedelta(minutes=1)
 _KEY = Statement("""
 SELECT id, workspace_id, name, rate_limit, customers_rate_limit, events_rate_limit, scopes, journeys, networks,
        expires_at, revoked_at, last_used_at,
-       (SELECT own.key FROM engage_workspace own WHERE own.id = workspace_id) AS workspace_key
+       (SELECT own.key FROM engage_workspace own WHERE own.id = workspace_id) AS workspace_key,
+       (SELECT own.default_country FROM engage_workspace own WHERE own.id = workspace_id) AS default_country
 FROM engage_apikey WHERE digest = {digest}
 """)
 # Skips a key that is locked: a call does not wait for whoever changes its key.
@@ -50,7 +51,9 @@ SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous, i
     FROM engage_identitykey known WHERE known.app_id = app.id AND known.workspace_id = app.workspace_id
 ) AS stored_keys, (
     SELECT own.feed OR own.subscribed FROM engage_workspace own WHERE own.id = app.workspace_id
-) AS workspace_tells
+) AS workspace_tells, (
+    SELECT own.default_country FROM engage_workspace own WHERE own.id = app.workspace_id
+) AS default_country
 FROM engage_app app WHERE id = {app_id} AND enabled
 """)
 _BEARER = {"WWW-Authenticate": "Bearer"}

@@ -49,7 +49,7 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, editable=False, help_text="Within a minute.")
     last_used_from = models.GenericIPAddressField(null=True, editable=False, help_text="At that time.")
-    workspace_key = ""  # of one that a caller has (engage/http/authentication.py)
+    workspace_key = default_country = ""  # of one that a caller has (engage/http/authentication.py)
 
     class Meta:
         verbose_name = "API key"
@@ -132,6 +132,7 @@ class App(models.Model):
     )  # fmt: skip
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     workspace_tells = False  # of one that a caller has: whether the workspace's feed is on
+    default_country = ""  # of one that a caller has
 
     class Meta:
         constraints: ClassVar = [

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from engage.countries import validate_country
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
 from engage.encryption import decrypted
@@ -41,6 +42,14 @@ class Workspace(models.Model):
         default="",
         db_default="",
         help_text="The key of a connection of this workspace that takes a text, such as Slack's.",
+    )
+    default_country = models.CharField(
+        max_length=2,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_country],
+        help_text="Of phone numbers that are written without one, such as DE. Empty: these stay as they are.",
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

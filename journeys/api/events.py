@@ -68,12 +68,12 @@ class _EventFields(ReferenceBody):
         Spelled("entranceId", also="entrance_id"),
     ] = None
 
-    def event(self, name: str, *, now: datetime) -> ReportedEvent:
+    def event(self, name: str, *, country: str, now: datetime) -> ReportedEvent:
         """Raises MissingParameter or InvalidRequest."""
         refuse_reserved(name, field="eventName")
         at = self.occurred_at
         return ReportedEvent(
-            customer=self.reference(),
+            customer=self.reference(country),
             name=name,
             properties=self.event_properties or {},
             occurred_at=reported_event_time(at, now=now) if at else None,
@@ -295,20 +295,21 @@ def report_events(asked: Asked[EventsBody, EventsQuery]) -> Answered[Reported]:
     if asked.query.from_bridge:
         raise _ONLY_DRY
     body, workspace_id, now = asked.body, asked.workspace_id, timezone.now()
+    country = asked.country
     if body.events is None:
-        event = body.event(body.event_name, now=now)
+        event = body.event(body.event_name, country=country, now=now)
         return Answered(data=record_reported_event(workspace_id=workspace_id, event=event))
-    events = [_read_item(item, now=now) for item in body.events]
+    events = [_read_item(item, country=country, now=now) for item in body.events]
     return _many(record_reported_events(workspace_id=workspace_id, events=events), body.events)
 
 
 def _try(asked: Asked[EventsBody, EventsQuery]) -> Answered[Reported]:
     require_scope(asked.key.scopes, Scope.CUSTOMERS_READ)  # it shows what is known of people
-    body, now = asked.body, timezone.now()
-    one = [body.event(body.event_name, now=now)] if body.events is None else None
+    body, country, now = asked.body, asked.country, timezone.now()
+    one = [body.event(body.event_name, country=country, now=now)] if body.events is None else None
     outcomes = try_reported_events(
         workspace_id=asked.workspace_id,
-        events=one or [_read_item(item, now=now) for item in body.events or ()],
+        events=one or [_read_item(item, country=country, now=now) for item in body.events or ()],
         from_bridge=asked.query.from_bridge,
         journeys=asked.key.journeys,
     )
@@ -319,11 +320,11 @@ def _try(asked: Asked[EventsBody, EventsQuery]) -> Answered[Reported]:
     return _done([_tried(outcome, item) for outcome, item in zip(outcomes, sent, strict=True)])
 
 
-def _read_item(item: Any, *, now: datetime) -> ReportedEvent | Refusal:
+def _read_item(item: Any, *, country: str, now: datetime) -> ReportedEvent | Refusal:
     if not isinstance(item, dict):
         return InvalidRequest(f"An event must be an object, but {describe(item)} came.")
     try:
         part = read(EventItemPart, item)
-        return part.event(part.event_name, now=now)
+        return part.event(part.event_name, country=country, now=now)
     except Refusal as refusal:
         return refusal.as_value()

@@ -1,7 +1,7 @@
 """The `customers` of a seed file: looked up by their first identifier, and created if missing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -89,6 +89,7 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
 
 
 def _seeded(workspace: Workspace, customers: Sequence[SeedCustomer], now: datetime) -> dict[str, str]:
+    customers = [_in_country(one, workspace.default_country) for one in customers]
     stored = locked_customers(workspace.id, [one.data for one in customers])
     roster = Roster(workspace_id=workspace.id, stored=stored, now=now)
     places: dict[str, str] = {}  # by the customer's id
@@ -112,6 +113,10 @@ def _seeded(workspace: Workspace, customers: Sequence[SeedCustomer], now: dateti
         ids[one.name] = customer.id
     write_roster(workspace.id, roster, now)
     return ids
+
+
+def _in_country(one: SeedCustomer, country: str) -> SeedCustomer:
+    return replace(one, data=replace(one.data, known_by=one.data.known_by.in_country(country)))
 
 
 def _taken(one: SeedCustomer, name: str, *, by: str) -> InvalidSeed:

@@ -60,6 +60,7 @@ def exported(workspace: Workspace) -> dict[str, Any]:
             "key": workspace.key,
             "name": workspace.name,
             **({"feed": True} if workspace.feed else {}),
+            **({"defaultCountry": workspace.default_country} if workspace.default_country else {}),
             **_written_alerts(workspace),
         },
         **{name: variables if name == "variables" else items for name, items in found.items() if items},

@@ -50,6 +50,7 @@ class Seed:
     name: str | None
     feed: bool | None
     alerts: tuple[str, str] | None
+    default_country: str | None
     api_keys: Sequence[SeedApiKey]
     apps: Sequence[SeedApp]
     customers: Sequence[SeedCustomer]
@@ -94,6 +95,10 @@ def _read_alerts(part: Part) -> tuple[str, str]:
     return ", ".join(emails), by
 
 
+def _read_country(part: Part) -> str:
+    return "" if part.is_null else text_for(part, Workspace, "default_country")
+
+
 def read_seed(document: Mapping[str, object]) -> Seed:
     """The description in a parsed JSON document. Raises InvalidSeed, whose message begins with the place."""
     if "steps" in document:
@@ -114,7 +119,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
             *SECTIONS,
         ],
     )
-    workspace = whole["workspace"].fields(required=["key"], optional=["name", "feed", "alerts"])
+    workspace = whole["workspace"].fields(required=["key"], optional=["name", "feed", "alerts", "defaultCountry"])
 
     def part(name: str) -> Part:
         return whole.get(name) or Part([], name, InvalidSeed)
@@ -124,6 +129,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         name=text_for(workspace["name"], Workspace, "name") if "name" in workspace else None,
         feed=workspace["feed"].flag() if "feed" in workspace else None,
         alerts=_read_alerts(workspace["alerts"]) if "alerts" in workspace else None,
+        default_country=_read_country(workspace["defaultCountry"]) if "defaultCountry" in workspace else None,
         api_keys=read_api_keys(part("apiKeys")),
         apps=read_apps(part("apps")),
         customers=read_customers(part("customers")),
@@ -206,7 +212,9 @@ def _locked_workspace(seed: Seed) -> Workspace:
     workspace.feed = workspace.feed if seed.feed is None else seed.feed
     if seed.alerts is not None:
         workspace.alert_emails, workspace.alert_connection = seed.alerts
+    if seed.default_country is not None:
+        workspace.default_country = seed.default_country
     if before != facts_of(workspace):
-        workspace.save(update_fields=["name", "feed", "alert_emails", "alert_connection"])
+        workspace.save(update_fields=["name", "feed", "alert_emails", "alert_connection", "default_country"])
     record(*saved(workspace, before=before, after=facts_of(workspace)))
     return workspace

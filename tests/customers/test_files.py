@@ -274,13 +274,23 @@ def test_items_of_a_batch_are_done_in_turn_and_warned_of(acme: Workspace, server
     items = [{"external_id": "1.2345E+17"}, {"external_id": "ada", "email": "b@example.com"}]
     items += [{"external_id": "ada", "email": "c@example.com"}, {"external_id": "ada", "phone": "1"}]
     results = server.post(customers_path(acme, "batch"), {"customers": items}).json()["data"]["results"]
-    assert [[text.split()[0] for text in one.get("warnings", [])] for one in results] == [
-        ["external_id"],
-        [],
-        ["The"],
-        [],
-    ]
+    warned = [[text.split()[0] for text in one.get("warnings", [])] for one in results]
+    assert warned == [["external_id"], [], ["The"], ["phone"]]
     assert [one[:3] for one in everybody(acme)] == [("1.2345E+17", None, None), ("ada", "c@example.com", "1")]
+
+
+def test_phones_are_of_the_country_that_is_said(acme: Workspace, tmp_path: Path) -> None:
+    old = CustomerFactory.create(workspace=acme, external_id="old", phone="0170 1234567")
+    file = written(tmp_path / "p.csv", "phone,x\n0170 1234567,1\n0171-1234567,2\n0171 1234567,3\n4711,4\n")
+    told = imported(acme, file, "--country", "DE")
+    assert ": 2 created, 2 found.\nKept as written, not read as international" in told
+    assert told.endswith("1 phone number, row 5.")
+    assert {one[2]: one[4] for one in everybody(acme)} == {
+        "+491701234567": {"x": "1"}, "+491711234567": {"x": "3"}, "4711": {"x": "4"}
+    }  # fmt: skip
+    assert Customer.objects.get(phone="+491701234567") == old
+    with pytest.raises(CommandError, match="two capital letters"):
+        imported(acme, file, "--country", "de")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -23,7 +23,10 @@ class WorkspaceAdmin(RecordAdmin):
     filters_by_workspace = False
     search_fields = ("name", "key", "=id")
     search_help_text = "Name, key or id"
-    fields = ("name", "key", "feed", "support_may_hold", "alert_emails", "alert_connection", "id", "created_at")
+    fields = (
+        *("name", "key", "feed", "default_country", "support_may_hold", "alert_emails", "alert_connection"),
+        *("id", "created_at"),
+    )
     never_deleted = "A workspace is not deleted, because all of a tenant's records depend on it."
     actions_row: Any = ("see_this_one",)
     actions_list: Any = ("see_all",)

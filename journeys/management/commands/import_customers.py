@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from customers.audience.membership import segment_id_of_key
 from customers.files.importing import OUTCOMES, Imported, Write, customers_of, import_file
 from customers.files.reading import PLAIN, Source
+from engage.countries import validate_country
 from engage.errors import Refusal
 from engage.models import Workspace
 from engage.plurals import counted
@@ -64,6 +66,12 @@ Nothing is started but by --start-journeys.
             help="What becomes of a later row with the same identifier and another e-mail address or phone number: it "
             "fails, or it counts.",
         )
+        parser.add_argument(
+            "--country",
+            type=_country,
+            metavar="CODE",
+            help="Of phone numbers without one, such as DE; that of the workspace, if any.",
+        )
         parser.add_argument("--dry-run", action="store_true", help="Tell what would become of the rows; write nothing.")
         kinds = parser.add_mutually_exclusive_group()
         kinds.add_argument("--segment", metavar="KEY", help="Put the customers of all rows into this segment as well.")
@@ -95,6 +103,7 @@ Nothing is started but by --start-journeys.
             events=events,
             skips_conflicts=options["on_conflict"] == "skip-identifier",
             last_counts=options["duplicates"] == "last",
+            country=workspace.default_country if options["country"] is None else options["country"],
         )
         try:
             imported = import_file(
@@ -126,11 +135,24 @@ Nothing is started but by --start-journeys.
                 self.stdout.write("".join(f"  {name}: {printable(row)}\n" for row in rows), ending="")
         else:
             self.stdout.write(f"Import {imported.id[:12]}: {told}.")
+        if imported.unread_phones:
+            rows = (
+                f"{counted(imported.unread_phones, 'phone number')}, row {', '.join(map(str, imported.first_unread))}"
+            )
+            self.stdout.write(f"Kept as written, not read as international (--country says of where it is): {rows}.")
         if counts.get("failed"):
             where = f": {errors} has their numbers and why" if errors and not imported.before else ""
             raise CommandError(f"{failed} failed{where}.")
         if counts.get("skipped") and errors and not imported.before:
             self.stdout.write(f"{errors} has the numbers of the skipped ones.")
+
+
+def _country(code: str) -> str:
+    try:
+        validate_country(code)
+    except ValidationError as invalid:
+        raise ArgumentTypeError(invalid.message) from None
+    return code
 
 
 def _encoding(name: str) -> str:

@@ -28,7 +28,7 @@ BAD: list[tuple[Any, str]] = [
     ({"workspace": {"key": "acme", "name": ""}}, "workspace.name must not be blank."),
     (
         {"workspace": {"key": "acme", "nmae": "x"}},
-        "workspace.nmae is not known; what may stand here is key, name, feed, alerts.",
+        "workspace.nmae is not known; what may stand here is key, name, feed, alerts, defaultCountry.",
     ),
     (
         described(journey=[]),
