@@ -25,6 +25,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from config.monitoring.presence import announce
+from config.process.aside import Aside
 from config.process.loaded_code import freeze_loaded_objects
 from config.process.lookout import Lookout, NoteListening
 from config.process.receiving import use_for_redis
@@ -55,7 +56,7 @@ app = _App("engage")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["consumer"].update((PauseBeforeConnecting, NoteListening))
-app.steps["worker"].add(Lookout)
+app.steps["worker"].update((Lookout, Aside))
 log = structlog.get_logger(__name__)
 
 

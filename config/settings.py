@@ -426,7 +426,7 @@ CELERY_TASK_ROUTES = {
     "fold": {"queue": "sweep"},
     "resend": {"queue": "sweep"},
     "send": {"queue": "webhooks"},
-    "tell": {"queue": "webhooks"},
+    "tell": {"queue": "tell"},
 }
 CELERY_BEAT_SCHEDULER = "config.process.ticks:TickScheduler"
 CELERY_BEAT_SCHEDULE = {
@@ -434,7 +434,6 @@ CELERY_BEAT_SCHEDULE = {
     "send": {"task": "send", "schedule": 1.0},
     "sweep": {"task": "sweep", "schedule": 2.0},
     "fold": {"task": "fold", "schedule": 15.0},
-    # Not as often as fold, whose queue it shares: one would come right behind the other each time, and find it waiting.
     "resend": {"task": "resend", "schedule": 13.0},
-    "tell": {"task": "tell", "schedule": 15.5},  # it waits for mail servers, so it is where others wait for receivers
+    "tell": {"task": "tell", "schedule": 15.5},
 }

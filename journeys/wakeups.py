@@ -35,6 +35,7 @@ RESEND = "resend"
 # itself, so that no job relies for long on a worker that has died.
 _SINGLE_PENDING = "engage:single-lane-pending"
 _PENDING_MS = 500
+_LOOKED_AT = 50  # there is one of each task, and what others may have put there
 _BETWEEN_LOOKS_SECONDS = 0.02
 _redis = cache(redis_client)  # by its URL
 
@@ -172,12 +173,21 @@ def wake_resender() -> None:
 def wake_one(task: str) -> None:
     """Publishes the task to its queue, unless an earlier message still waits there: its worker will find this work too.
 
-    So messages never pile up, even if no worker takes any for days. Of the tasks that share a queue, one that found
-    another's message waiting is published by a later tick.
+    So messages never pile up, even if no worker takes any for days. In a queue that tasks share, no other one's message
+    stands for it.
     """
     queue = settings.CELERY_TASK_ROUTES[task]["queue"]
-    if not _messages_that_wait(queue):
+    if not _waits(task, queue):
         _publish(task, task_id=None, queue=queue)
+
+
+def _waits(task: str, queue: str) -> bool:
+    """Whether a message of the task is in the queue, among the latest where several tasks share it."""
+    routed = [other for other, route in settings.CELERY_TASK_ROUTES.items() if route["queue"] == queue]
+    if routed == [task]:
+        return _messages_that_wait(queue) > 0
+    latest = _ask_redis(lambda client: client.lrange(redis_key(queue), 0, _LOOKED_AT)) or ()
+    return any(f'"task": "{task}"'.encode() in message for message in latest)
 
 
 def _publish(

@@ -4,6 +4,7 @@ engage/alerts.py keeps what is wrong, what was told, and what is to be told. Whi
 nothing is looked at. What keeps this from working (PostgreSQL is away, no scheduler runs) only Prometheus tells.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from django.core.mail import EmailMessage
 from django.db.models import Q
 from django.utils import timezone
 
+from config.monitoring.mailing import send_mail
 from config.monitoring.standing import RULES, standing
 from engage import alerts
 from engage.alerts import Cause, Told
@@ -24,6 +26,7 @@ from journeys.operations.alerts import FAILING_HOLDS, causes_in
 from journeys.operations.sending_once import accepted_inputs, send_once
 
 log = structlog.get_logger(__name__)
+_SECONDS = 30.0
 _HOLDS = {rule.alert: rule.holds for rule in RULES} | {"EngageWebhooksFail": FAILING_HOLDS}
 
 
@@ -63,8 +66,12 @@ def look() -> None:
 
 
 def tell() -> None:
-    """Tells what is due: one message for all alerts of a workspace. In no transaction."""
-    while (due := alerts.claim()) is not None:
+    """Tells what is due: one message for all alerts of a workspace. In no transaction.
+
+    What is left after a while is told by whoever is asked next.
+    """
+    until = time.monotonic() + _SECONDS
+    while time.monotonic() < until and (due := alerts.claim()) is not None:
         if not due:
             continue
         workspace = None if due[0].workspace_id is None else Workspace.objects.get(id=due[0].workspace_id)
@@ -105,7 +112,7 @@ def _sent(message: _Message, recipients: Recipients) -> bool:
 def _mailed(message: _Message, emails: Iterable[str]) -> bool:
     subject = " ".join(message.subject.split())  # a header is one line
     try:
-        EmailMessage(subject, message.text, settings.EMAIL_FROM, list(emails)).send()
+        send_mail(EmailMessage(subject, message.text, settings.EMAIL_FROM, list(emails)))
     except Exception as error:  # noqa: BLE001 - whatever a mail server does, others are told
         log.warning("alert_not_sent", by="email", error=type(error).__name__)
         return False

@@ -44,7 +44,7 @@ class _Look:
     def run_if_due(self) -> None:
         if time.monotonic() >= self.next_at:
             self.next_at = time.monotonic() + self.seconds
-            _run(self.task)
+            run_look(self.task)
 
 
 class NoteListening(bootsteps.StartStopStep):
@@ -116,7 +116,8 @@ def _is_away(redis: Redis) -> bool:
     return True
 
 
-def _run(task: Callable[[], object]) -> None:
+def run_look(task: Callable[[], object]) -> None:
+    """Does what a message would have made a child do; what goes wrong is said."""
     close_old_connections()
     try:
         task()

@@ -6,6 +6,7 @@ from django.conf import settings
 
 from config import ROOT
 from config.local.processes import commands, workers
+from config.process import aside
 from journeys.models import Chunk
 
 
@@ -19,6 +20,7 @@ def test_each_queue_has_a_worker_and_only_the_sweeper_shares_one() -> None:
     """So the journeys' steps wait behind no large call, and nothing is sent to where nobody listens."""
     heard = re.findall(r"--queues (\S+)", (ROOT / "Procfile").read_text())
     sent = {lane.value for lane in Chunk.Lane} | {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
-    assert sorted(queue for queues in heard for queue in queues.split(",")) == sorted(sent)
+    assert sorted(queue for queues in heard for queue in queues.split(",")) == sorted(sent - aside.QUEUES.keys())
+    assert set(aside.QUEUES.values()) <= set(heard)
     assert [queues for queues in heard if "," in queues] == ["walk,sweep"]
     assert workers(ROOT / "Procfile") == len(heard)

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 import redis
 import structlog
+from django.conf import settings
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
@@ -132,3 +133,15 @@ def test_the_sweeper_waits_behind_no_walkers(
     with celery("worker", "-Q", "walk,sweep", "-c", "1", log=tmp_path / "worker.log"):
         wait_until(lambda: messages(queue, "bulk") == 1)
         assert messages(queue, "walk") > 250
+
+
+def test_a_message_stands_for_those_of_its_own_task_alone(queue: redis.Redis) -> None:
+    for _ in range(2):
+        for task in settings.CELERY_TASK_ROUTES:
+            wakeups.wake_one(task)
+    sent = [
+        json.loads(message)["headers"]["task"]
+        for name in {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
+        for message in cast("list[bytes]", queue.lrange(name, 0, -1))
+    ]
+    assert sorted(sent) == sorted(settings.CELERY_TASK_ROUTES)
