@@ -4,6 +4,7 @@ A subscription has at most MOST_WAITING pushes that are under way or are tried a
 receiver that is away for days costs as many rows, and nothing is lost: the rest is where it is, in the feed.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -16,6 +17,7 @@ from journeys.feed.reading import FeedEvent, Place, Wanted, feed_part
 from journeys.models import Journey, Push, Subscription
 
 MOST_WAITING = 8
+_SECONDS = 0.1
 
 # Those that have room, of workspaces that have told something since.
 _HUNGRY = Statement("""
@@ -31,19 +33,22 @@ WHERE paused_at IS NULL AND (
           AND (batch.position > subscription.position OR batch.size > subscription.number)
     )
 )
-ORDER BY id
+ORDER BY random()
 """)
 
 
 def cut_pushes(*, whole: bool) -> int:
     """Makes pushes for all subscriptions that have room; how many. `whole`: none that holds less than a batch.
 
-    Of one subscription by one process at a time; who comes second passes over it.
+    Of one subscription by one process at a time; who comes second passes over it. The sender's only thread for the
+    database does this between webhooks: so for a moment, and those that chance puts first, lest some are always left.
     """
-    cut = 0
+    cut, until = 0, time.monotonic() + _SECONDS
     for subscription_id in _HUNGRY.column(most=MOST_WAITING):
         with alone("push_cutting", subscription_id=subscription_id):
             cut += _cut(subscription_id, whole=whole)
+        if time.monotonic() >= until:
+            break
     return cut
 
 

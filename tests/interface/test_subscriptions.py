@@ -24,6 +24,7 @@ from customers.models import Customer
 from engage.feed import FeedType, tell
 from engage.models import AuditEntry, FeedBatch, Workspace
 from journeys.models import Journey, Push, Subscription, WebhookCircuit, WebhookSecret
+from journeys.subscriptions import cutting
 from journeys.subscriptions.outbox import Outbox
 from journeys.subscriptions.results import DISABLED
 from journeys.webhooks.client import Client, Limits
@@ -145,6 +146,16 @@ def test_a_call_of_many_is_few_requests_and_no_more_wait_than_there_is_room_for(
     assert sorted(results(receiver)[-200:], key=int) == [f"{number}" for number in range(200)]
     subscription.refresh_from_db()
     assert (subscription.failing_since, subscription.last_failure) == (None, "")
+
+
+def test_many_subscriptions_keep_no_sender_from_webhooks_and_each_has_its_turn(
+    acme: Workspace, server: ServerClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        data(server.post(PATH, {"key": f"crm-{number}", "url": receiver.url()}), status=201)
+    tell_of(acme, "all")
+    monkeypatch.setattr(cutting, "_SECONDS", 0.0)
+    assert [cutting.cut_pushes(whole=False) for _ in range(7)] == [1, 1, 1, 1, 1, 0, 0]
 
 
 def test_two_senders_push_nothing_twice(acme: Workspace, server: ServerClient, receiver: Receiver) -> None:
