@@ -4,7 +4,7 @@ from enum import Enum, auto
 
 import psycopg
 
-from engage.database.outages import is_cut_off, is_environmental, is_held_up
+from engage.database.outages import is_cut_off, is_environmental, is_held_up, is_left_idle
 from engage.json.storable import storable
 
 GIVEN_UP = "Given up after "  # how the reason of an exit, or of a job, then begins
@@ -16,6 +16,7 @@ class Verdict(Enum):
     """What becomes of work that failed: chunks of jobs, or claimed enrollments.
 
     CUT_OFF: the connection is lost, and with it the attempt. It does not count; what was tried alone is snoozed.
+    LEFT_IDLE: so it is, because this work alone took so long meanwhile. It counts, as where the worker had died.
     RELEASE: others held a lock that it needs. The attempt does not count.
     SNOOZE: it may be no fault of the work, which is alone. It is retried for as long as it takes, always alone.
     RETRY: the attempt counts. Work that was tried together is tried one by one, and each MAX_ATTEMPTS times; given up
@@ -23,6 +24,7 @@ class Verdict(Enum):
     """
 
     CUT_OFF = auto()
+    LEFT_IDLE = auto()
     RELEASE = auto()
     SNOOZE = auto()
     RETRY = auto()
@@ -30,6 +32,8 @@ class Verdict(Enum):
 
 def verdict(error: Exception, *, attempts: int, alone: bool) -> Verdict:
     """What becomes of work whose attempt failed so; `attempts` counts this one, and what is `alone` is one piece."""
+    if attempts > 1 and is_left_idle(error):
+        return Verdict.LEFT_IDLE
     if is_cut_off(error):
         return Verdict.CUT_OFF
     if attempts == 1 and is_held_up(error):

@@ -9,7 +9,8 @@ from engage.encryption import UnknownEncryptionKey
 
 # The connection failed, or the server is starting, stopping or has crashed, or it ended a session that was idle within
 # a transaction.
-_CUT_OFF = ("08", "57P", "25P03")
+_LEFT_IDLE = ("25P03",)
+_CUT_OFF = ("08", "57P", *_LEFT_IDLE)
 _HELD_UP = ("55P03",)
 # A standby that takes no writes; no connections, memory or disk left; a system error.
 _UNABLE = ("25006", "53", "58")
@@ -32,6 +33,11 @@ def is_cut_off(error: BaseException) -> bool:
     if _sqlstate(error) is None:
         return isinstance(error, OperationalError | InterfaceError)
     return _has_state(error, _CUT_OFF)
+
+
+def is_left_idle(error: BaseException) -> bool:
+    """Whether the server ended the session because this process asked for nothing amid a transaction for too long."""
+    return _has_state(error, _LEFT_IDLE)
 
 
 def is_held_up(error: BaseException) -> bool:

@@ -90,6 +90,9 @@ def _recover(claimed: Sequence[ClaimedChunk], error: Exception) -> bool:
             if first.attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
                 record_after_cut(partial(snooze, first, error=record))
             return False
+        case Verdict.LEFT_IDLE:
+            record_after_cut(partial(retry, claimed, error=record))
+            return False
         case Verdict.RELEASE if jobs > 1:
             log.warning("jobs_held_up", **_names(claimed), error=record)
             _part_from_locked(claimed, error=record)

@@ -148,6 +148,9 @@ def _recover(claimed: Sequence[ClaimedEnrollment], error: Exception) -> bool:
             if first.attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
                 record_after_cut(partial(snooze, failed[:1], alone=True))
             return False
+        case Verdict.LEFT_IDLE:
+            record_after_cut(partial(retry, failed))
+            return False
         case Verdict.RELEASE:  # a claim passes over those whose customer is locked
             release(claimed, seconds=_HELD_UP_SECONDS)
             log.warning("enrollments_held_up", **_names(claimed), error=record)

@@ -5,27 +5,32 @@ A process that dies in the middle of it is one.
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import InternalError, OperationalError, connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from customers.models import Customer
+from journeys.entering import settling
+from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.lanes import serve_lane
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
-from journeys.walking import walk_due
+from journeys.steps.course import walk_on
+from journeys.walking import loop, walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
-from tests.support.factories import DAY, crowd
+from tests.support.factories import DAY, CustomerFactory, crowd
 from tests.support.processes import WORKER, celery, pool_children
 from tests.support.simultaneous import PATIENCE_SECONDS
 from tests.support.waiting import wait_until
@@ -189,6 +194,48 @@ def test_a_job_that_cuts_its_connection_spares_its_neighbours(server: ServerClie
     assert list(EnrollmentJob.objects.filter(status="queued").values_list("customer_id", flat=True)) == [cutter.id]
     let_all_go_on()
     assert_all_went_well()
+
+
+def idling(work: Callable[..., Any], customer: Customer) -> Callable[..., Any]:
+    """The work; where it is about this customer, nothing is asked for after it for longer than PostgreSQL waits."""
+
+    def idle(*args: Any, **kwargs: Any) -> Any:
+        done = work(*args, **kwargs)
+        if customer.id in repr((args, kwargs, done)):
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '20ms'")
+            time.sleep(0.1)
+        return done
+
+    return idle
+
+
+@pytest.mark.without_pooler
+def test_what_takes_so_long_that_its_connection_ends_is_given_up_alone(
+    work: Work, server: ServerClient, journey: Journey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Customer.objects.get()
+    monkeypatch.setattr(loop, "walk_on", idling(walk_on, slow))
+    if work is DECIDING:
+        monkeypatch.setattr(settling, "decide_jobs", idling(decide_jobs, slow))
+    for _ in range(2):
+        other = CustomerFactory.create(workspace=journey.workspace)
+        data(trigger(server, journey, {"customerId": other.id}))
+    cuts = 0
+    for _ in range(3 * MAX_ATTEMPTS):
+        try:
+            let_workers_walk()
+        except InternalError:
+            cuts += 1
+            connection.close()
+        time_passes(minutes=1)
+    assert cuts == MAX_ATTEMPTS
+    ended = EnrollmentJob.objects.filter(status="failed"), Enrollment.objects.filter(state="exited")
+    (given_up,) = [one for some in ended for one in some]
+    assert given_up.customer == slow
+    reason = given_up.reason if isinstance(given_up, EnrollmentJob) else given_up.exit_reason
+    assert reason.startswith(f"Given up after {MAX_ATTEMPTS} attempts: InternalError: terminating connection due to")
+    assert Enrollment.objects.filter(state="active", step_id="day", attempts=0, error="").count() == 2
 
 
 @pytest.mark.slow
