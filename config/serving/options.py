@@ -10,7 +10,10 @@ from config import environment
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Validated. `receive_seconds` is for a whole request, `send_seconds` for each 64 KiB of an answer."""
+    """Validated. `receive_seconds` is for a whole request, `send_seconds` for each 64 KiB of an answer.
+
+    So many `proxies` add to X-Forwarded-For.
+    """
 
     host: str
     port: int
@@ -19,6 +22,7 @@ class Options:
     backlog: int
     receive_seconds: float
     send_seconds: float
+    proxies: int
 
 
 def options() -> Options:
@@ -36,4 +40,5 @@ def options() -> Options:
         backlog=environment.number("WEB_BACKLOG", default=1024, at_least=128),
         receive_seconds=environment.seconds("WEB_RECEIVE_SECONDS", default=30.0),
         send_seconds=environment.seconds("WEB_SEND_SECONDS", default=30.0),
+        proxies=environment.number("TRUSTED_PROXIES", default=0),
     )

@@ -9,15 +9,15 @@ One = TypeVar("One")
 
 
 class Turns(Generic[One]):
-    """For any number of threads."""
+    """For any number of threads. Within a key, the names in its requests take turns likewise."""
 
     def __init__(self) -> None:
-        self._by_key: dict[str, deque[One]] = {}  # in the order of their next turns
+        self._by_key: dict[str, dict[int, deque[One]]] = {}  # both in the order of their next turns
         self._lock, self._there = Lock(), SimpleQueue[None]()
 
-    def put(self, key: str, one: One) -> None:
+    def put(self, key: str, one: One, *, name: int = 0) -> None:
         with self._lock:
-            self._by_key.setdefault(key, deque()).append(one)
+            self._by_key.setdefault(key, {}).setdefault(name, deque()).append(one)
         self._there.put(None)
 
     def get(self) -> One:
@@ -25,10 +25,14 @@ class Turns(Generic[One]):
         self._there.get()
         with self._lock:
             key = next(iter(self._by_key))
-            own = self._by_key.pop(key)
+            names = self._by_key.pop(key)
+            name = next(iter(names))
+            own = names.pop(name)
             one = own.popleft()
             if own:
-                self._by_key[key] = own
+                names[name] = own
+            if names:
+                self._by_key[key] = names
         return one
 
     def __len__(self) -> int:

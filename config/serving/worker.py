@@ -8,13 +8,13 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from importlib import import_module
 from threading import Thread
-from typing import cast
+from typing import Any, cast
 
 import uvloop
 
@@ -23,11 +23,14 @@ from config.serving.connection import Connection, State
 from config.serving.options import Options, options
 from config.serving.refusals import Refused
 from config.serving.turns import Turns
+from engage.bounded_cache import BoundedCache
+from engage.http.client_address import KNOWN_CALLER, caller_at
 from engage.sizes import longest_body
 
 MOST_CONNECTIONS = 10_000
 _SPARE_FILES = 100  # beside connections: PostgreSQL, Redis, long answers
 _MOST_HELD = 128 * 1024 * 1024  # bytes of requests that have not been answered
+_MOST_KNOWN = 10_000  # callers
 _MOST_WAITING = 5000  # requests that wait for a thread
 _SECONDS_BETWEEN_LOOKS = 1.0
 _LAST_SECONDS = 10.0  # for threads that are still busy when all connections are gone
@@ -53,6 +56,10 @@ class Worker:
         self._accepting: set[asyncio.Task[object]] = set()
         self._held = 0
         self._calls, self._probes = Waiting(), Waiting()
+        self._proxies = with_options.proxies
+        self._known = BoundedCache[int, str](
+            most=_MOST_KNOWN
+        )  # ids of callers, by a digest of how they name themselves
         self._threads = [self._thread(self._calls) for _ in range(with_options.threads)]
         self._threads.append(self._thread(self._probes))
 
@@ -153,13 +160,26 @@ class Worker:
         if path == _AT_ONCE:
             self._serve(request, caller)
             return
-        lane, key = (self._probes, request.peer) if path in _APART else (self._calls, caller_of(request))
+        lane = self._probes if path in _APART else self._calls
         if len(lane) >= _MOST_WAITING:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, OVERLOADED)
-        lane.put(key, (request, caller))
+        said = _said_by(request)
+        lane.put(self._known.get(said) or self._address_of(request), (request, caller), name=said)
 
     def _serve(self, request: Request, caller: Caller) -> None:
-        serve(request, self._application, caller, keeps_alive=not self.stops)
+        serve(request, partial(self._call, request), caller, keeps_alive=not self.stops)
+
+    def _call(self, request: Request, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        """Calls the application, which may tell who the caller has proved to be."""
+        pieces = self._application(environ, start)
+        if (known := environ.get(KNOWN_CALLER)) and self._known.get(said := _said_by(request)) != known:
+            self._known.keep(said, known, size=1)
+        return pieces
+
+    def _address_of(self, request: Request) -> str:
+        """Whose turns a call takes until it has proved a key or an app: others could be made up for each request."""
+        forwarded = request.head.headers.get("HTTP_X_FORWARDED_FOR", "")
+        return caller_at(request.peer, forwarded, proxies=self._proxies)
 
     def _thread(self, waiting: Waiting) -> Thread:
         thread = Thread(target=self._serve_what_comes, args=[waiting], name="web", daemon=True)
@@ -208,11 +228,10 @@ class Worker:
             thread.join(max(0.0, until - time.monotonic()))
 
 
-def caller_of(request: Request) -> str:
-    """Who takes turns with others: a key, an app, else an address. Whether it is a true one is not known yet."""
-    said = request.head.headers.get("HTTP_AUTHORIZATION") or request.head.headers.get("HTTP_X_APP_ID")
-    app = request.head.query.partition("&")[0]
-    return said or (app if app.startswith("app=") else request.peer)
+def _said_by(request: Request) -> int:
+    """A digest of who the caller says to be, by a key or an app."""
+    headers, app = request.head.headers, request.head.query.partition("&")[0]
+    return hash(headers.get("HTTP_AUTHORIZATION") or headers.get("HTTP_X_APP_ID") or app)
 
 
 def _raise_the_limit_of_files() -> int:

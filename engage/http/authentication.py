@@ -17,7 +17,7 @@ from engage.credentials import KEY_PREFIX, digest, is_well_formed
 from engage.database.object_ids import is_object_id
 from engage.database.sql import Statement
 from engage.errors import InvalidRequest, Refusal
-from engage.http.client_address import exact_address
+from engage.http.client_address import KNOWN_CALLER, exact_address
 from engage.http.credential_memory import CredentialMemory
 from engage.http.query_strings import single_value
 from engage.models import ApiKey, App
@@ -107,6 +107,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         key = api_key_of(request._request.META.get("HTTP_AUTHORIZATION", ""), now=(now := timezone.now()))
         set_actor(partial(_key_acts, key, request._request))
         require_network(key, request._request)
+        request._request.META[KNOWN_CALLER] = key.id
         note_use(key, request._request, now=now)
         structlog.contextvars.bind_contextvars(workspace_id=key.workspace_id, api_key_id=key.id)
         return None, key
@@ -181,6 +182,7 @@ class AppAuthentication(BaseAuthentication):
                 log.warning("api_key_in_browser", path=request.path, **_ids_of_key(prefix + rest.strip()))
                 raise InvalidRequest(KEY_LEAKED)
         app = app_of(sent)
+        request._request.META[KNOWN_CALLER] = app.id
         structlog.contextvars.bind_contextvars(workspace_id=app.workspace_id, app_id=app.id)
         return None, app
 

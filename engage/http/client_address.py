@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 Address = IPv4Address | IPv6Address
+KNOWN_CALLER = "engage.caller"  # in WSGI's environ: the id of the key or app that a call has proved to come from
 _ONE_CALLERS_BITS = 64
 _ONE_SITES_BITS = 48
 
@@ -16,26 +17,31 @@ def client_address(request: HttpRequest) -> str:
     Entries further left in X-Forwarded-For come from the caller and are not trusted. For an IPv6 address this is its
     /64 network, which is what one caller commonly has.
     """
-    seen = _seen(request)
+    return caller_at(*_told(request), proxies=settings.TRUSTED_PROXIES)
+
+
+def caller_at(peer: str, forwarded: str, *, proxies: int) -> str:
+    """The same, of a peer and an X-Forwarded-For."""
+    seen = _seen(peer, forwarded, proxies)
     return str(ip_network((seen, _ONE_CALLERS_BITS), strict=False)) if isinstance(seen, IPv6Address) else str(seen)
 
 
 def exact_address(request: HttpRequest) -> Address | None:
     """The same address in full, also in IPv6; None if the server knows none, as on a Unix socket."""
-    seen = _seen(request)
+    seen = _seen(*_told(request), settings.TRUSTED_PROXIES)
     return None if isinstance(seen, str) else seen
 
 
-def _seen(request: HttpRequest) -> Address | str:
-    peer: str = request.META.get("REMOTE_ADDR", "")
-    if settings.TRUSTED_PROXIES == 0:
+def _told(request: HttpRequest) -> tuple[str, str]:
+    return request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", "")
+
+
+def _seen(peer: str, forwarded: str, proxies: int) -> Address | str:
+    seen = [address.strip() for address in forwarded.split(",") if address.strip()] if proxies else []
+    if not proxies or len(seen) < proxies:
         return _parsed(peer)
-    addresses = [address.strip() for address in request.headers.get("X-Forwarded-For", "").split(",")]
-    seen = [address for address in addresses if address]
-    if len(seen) < settings.TRUSTED_PROXIES:
-        return _parsed(peer)
-    forwarded = _parsed(_without_port(seen[-settings.TRUSTED_PROXIES]))
-    return _parsed(peer) if isinstance(forwarded, str) else forwarded
+    outermost = _parsed(_without_port(seen[-proxies]))
+    return _parsed(peer) if isinstance(outermost, str) else outermost
 
 
 def site_of(address: str) -> str | None:
