@@ -43,12 +43,12 @@ class Entry:
 class _Past:
     """One customer's past in one journey, kept up to date while jobs are decided."""
 
-    active: str | Entry | None
+    active: list[str | Entry]  # several only if entrances have counted apart before
     completed: int
     last_completed: str | None
 
     def as_history(self) -> History:
-        active = self.active.id if isinstance(self.active, Entry) else self.active
+        active = next((one.id if isinstance(one, Entry) else one for one in self.active), None)
         return History(active=active, completed=self.completed, last_completed=self.last_completed)
 
 
@@ -75,7 +75,10 @@ def decide_jobs(relation: Fragment, *, held: Container[str] | None = None, ended
     """
     read, journeys = _read(relation)
     if ended:
-        read = [job._replace(active_enrollment_id=None) if job.active_enrollment_id in ended else job for job in read]
+        read = [
+            job._replace(active_enrollment_ids=[one for one in job.active_enrollment_ids if one not in ended])
+            for job in read
+        ]
     left = [] if held is None else [job for job in read if job.customer_exists and job.customer_id not in held]
     jobs = [job for job in read if job not in left] if left else read
     failing = failing_conditions(relation=relation, jobs=jobs, journeys=journeys)
@@ -112,7 +115,9 @@ def _decide_all(
     for job in jobs:
         past = pasts.setdefault(
             (job.journey_id, job.customer_id, job.entrance_apart),
-            _Past(active=job.active_enrollment_id, completed=job.completed, last_completed=job.last_completed_id),
+            _Past(
+                active=list(job.active_enrollment_ids), completed=job.completed, last_completed=job.last_completed_id
+            ),
         )
         journey = journeys[job.journey_id]
         decision = decide(
@@ -161,17 +166,18 @@ class _Entrances:
             self._holders[key] = Holder(job.id, job.name or "")
             if key in self._refused:
                 self.letting_go.append(self._refused.pop(key))
-        elif self._holders.pop(key, None):
+        elif (holder := self._holders.get(key)) and job.holds and holder.id == job.id:
+            del self._holders[key]
             self._refused[key] = job.id
 
 
 def _exit(past: _Past, decided: DecidedJobs) -> None:
-    match past.active:
-        case Entry() as entry:
-            entry.state, entry.exit_reason = Enrollment.State.EXITED, _REPLACED
-        case str() as enrollment_id:
-            decided.exits.append(EnrollmentExit(enrollment_id=enrollment_id, reason=_REPLACED))
-    past.active = None
+    for one in past.active:
+        if isinstance(one, Entry):
+            one.state, one.exit_reason = Enrollment.State.EXITED, _REPLACED
+        else:
+            decided.exits.append(EnrollmentExit(enrollment_id=one, reason=_REPLACED))
+    past.active = []
 
 
 def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
@@ -181,7 +187,7 @@ def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str
     if leaves is not None:
         entry.state, entry.exit_reason = Enrollment.State.EXITED, leaves
     elif journey.first_step:
-        past.active = entry
+        past.active = [entry]
     else:
         entry.state = Enrollment.State.COMPLETED
         past.completed += 1

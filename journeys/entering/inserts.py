@@ -105,13 +105,18 @@ _CHUNKS = """
            now() + number * {between} * interval '1 second', now(), 0, ''
     FROM trigger, generate_series(0, (customers - 1) / {size}) AS number WHERE customers > 0
 """
-# Of those in `numbered`, who are in the order in which they are due: each chunk is due as a whole.
+# Of those in `numbered`, who are in the order in which they are due: each chunk is due as a whole, and whoever has
+# several jobs has them in one.
 _SCHEDULED_CHUNKS = """
-    SELECT {workspace_id}, {trigger_id}, first + number * {size}, least(first + (number + 1) * {size}, beyond),
-           {lane}, {due} + number * {between} * interval '1 second', {due}, 0, ''
+    SELECT {workspace_id}, {trigger_id}, first, beyond, {lane}, {due} + number * {between} * interval '1 second', {due},
+           0, ''
     FROM trigger, (
-        SELECT scheduled_for, min(ordinal) AS first, max(ordinal) + 1 AS beyond FROM numbered GROUP BY scheduled_for
-    ) AS together, generate_series(0, (beyond - first - 1) / {size}) AS number
+        SELECT scheduled_for, number, min(ordinal) AS first, max(ordinal) + 1 AS beyond FROM (
+            SELECT scheduled_for, ordinal,
+                   (first_of_one - min(ordinal) OVER (PARTITION BY scheduled_for)) / {size} AS number
+            FROM (SELECT scheduled_for, ordinal, {of_one_person} AS first_of_one FROM numbered) AS ordered
+        ) AS placed GROUP BY scheduled_for, number
+    ) AS together
 """
 
 
@@ -123,13 +128,19 @@ def holder_of(*, customer: str, journey: str, entrance: str) -> str:
     )
 
 
-def queueing_together(text: str, *, more: str = "", on_terms: bool = False) -> Statement:
-    """The statement of this text, with {queue_together}; `on_terms`, what is in `numbered` is scheduled."""
+def queueing_together(
+    text: str, *, more: str = "", on_terms: bool = False, of_one_person: str = "ordinal"
+) -> Statement:
+    """The statement of this text, with {queue_together}; `on_terms`, what is in `numbered` is scheduled.
+
+    `of_one_person` is the first ordinal of whoever has several there.
+    """
     return Statement(
         text,
         queue_together=_QUEUE_TOGETHER,
         chunks=_SCHEDULED_CHUNKS if on_terms else _CHUNKS,
         lane=_WAITS.format(lane="'bulk'"),
+        of_one_person=of_one_person,
         due=_DUE,
         expires_at=", expires_at" if on_terms else "",
         expiring=", {until}::timestamptz" if on_terms else "",

@@ -37,13 +37,14 @@ def without_broken(
     schema: Mapping[str, Any] | None, payload: Mapping[str, Any], recipients: Sequence[SentRecipient]
 ) -> tuple[Sequence[SentRecipient], Broken]:
     """Those recipients whose own payload, over the call's, meets the schema; and by their places, from 0, why others do
-    not. Raises PayloadInvalid if the call's own breaks it already.
+    not. Raises PayloadInvalid if the call's own breaks it already, in what is not every recipient's own.
     """
     if schema is None:
         return recipients, {}
     broken: dict[int, PayloadInvalid] = {}
     with for_many(len(recipients)):
-        _require(payload, schema, is_part=True)
+        own = set.intersection(*(set(one.payload or {}) for one in recipients)) if recipients else set[str]()
+        _require({name: value for name, value in payload.items() if name not in own}, schema, is_part=True)
         for one in recipients:
             try:
                 with third():

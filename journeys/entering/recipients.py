@@ -1,7 +1,8 @@
 """A call that names its customers one by one, each with a payload of their own: from the list to committed jobs.
 
 The jobs are in the order of the list, and all of them have one millisecond in their ids, but those of a person who is
-named with several entrances: each next one has the next.
+named with several entrances: each next one has the next, and they follow the first one, in one chunk. So they are
+decided in the order of the list, as a dry run has them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,7 +68,8 @@ class Duplicate(NamedTuple):
     job_id: str
 
 
-# As in bulk.py, it commits or fails as a whole, and jobs are inserted in the order of their customers.
+# As in bulk.py, it commits or fails as a whole, and jobs are inserted in the order of their customers, and of their
+# entrances. But jobs are decided in the order of their ids: these are drawn before.
 _QUEUE = queueing_together(
     """
 WITH clock AS (
@@ -77,17 +79,20 @@ WITH clock AS (
     WHERE customer_id IS NOT NULL
       AND customer_id NOT IN (SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL)
 ), numbered AS MATERIALIZED (
-    SELECT *, row_number() OVER (ORDER BY scheduled_for, place) - 1 AS ordinal,
-           row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later
-    FROM (
-        SELECT *, CASE WHEN entrance IS NOT NULL THEN {holder} END AS held_by, {scheduled} AS scheduled_for
-        FROM found WHERE NOT is_second
-    ) AS asked
+    SELECT nextval('journeys_enrollmentjob_id_seq') AS id, ordered.* FROM (
+        SELECT *, row_number() OVER (ORDER BY scheduled_for, first_place, place) - 1 AS ordinal,
+               row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later
+        FROM (
+            SELECT *, CASE WHEN entrance IS NOT NULL THEN {holder} END AS held_by, {scheduled} AS scheduled_for,
+                   min(place) OVER (PARTITION BY customer_id) AS first_place
+            FROM found WHERE NOT is_second
+        ) AS asked ORDER BY ordinal
+    ) AS ordered
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload,
+        (id, workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload,
          {job_terms})
-    SELECT {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms + later, 'queued', '', '',
+    SELECT id, {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms + later, 'queued', '', '',
            payload, {terms_of_job}
     FROM numbered, clock ORDER BY customer_id, entrance
     RETURNING 1
@@ -103,6 +108,7 @@ FROM trigger, clock
     .replace("{job_terms}", JOB_TERMS)
     .replace("{terms_of_job}", TERMS_OF_JOB),
     on_terms=True,
+    of_one_person="min(ordinal) OVER (PARTITION BY customer_id)",
     more=" || jsonb_build_object('unknown_recipients', "
     "ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place))",
 )

@@ -54,7 +54,7 @@ class WaitingJob(NamedTuple):
     journey_id: str
     customer_id: str
     customer_exists: bool
-    active_enrollment_id: str | None
+    active_enrollment_ids: Sequence[str]
     completed: int
     last_completed_id: str | None
     counted_to: int
@@ -189,7 +189,7 @@ _COUNTS = "(NOT journey.concurrent_entrances OR {of}.entrance IS NOT DISTINCT FR
 _READ_JOBS = Statement(
     """
 SELECT job.id, job.trigger_id, job.request_id, job.traceparent, job.workspace_id, job.journey_id, job.customer_id,
-       customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
+       customer.id IS NOT NULL AS customer_exists, inside.ids AS active_enrollment_ids, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
        job.due_ms, coalesce(date_part('epoch', clock_timestamp()) - job.due_ms / 1000, 0) AS waited,
        job.expired, job.entrance, job.holds_entrance AS holds, job.name,
@@ -200,12 +200,13 @@ CROSS JOIN LATERAL (SELECT coalesce(journey.max_entries_per_customer, 1) AS coun
 LEFT JOIN LATERAL (
     SELECT known.id FROM customers_customer known WHERE known.id = job.customer_id LIMIT 1
 ) AS customer ON true
-LEFT JOIN LATERAL (
-    SELECT active.id FROM journeys_enrollment active
-    WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
-      AND {counts}
-    LIMIT 1
-) AS inside ON true
+CROSS JOIN LATERAL (
+    SELECT ARRAY(
+        SELECT active.id FROM journeys_enrollment active
+        WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
+          AND {counts}
+    ) AS ids
+) AS inside
 CROSS JOIN LATERAL (
     SELECT count(*) AS completed, max(id) AS last_completed_id FROM (
         SELECT id FROM journeys_enrollment past

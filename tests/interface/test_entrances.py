@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -9,10 +10,11 @@ from urllib.parse import quote
 import pytest
 from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.models import Enrollment, EnrollmentJob, Journey
+from journeys.models import CHUNK_SIZE, Chunk, Enrollment, EnrollmentJob, Journey, Trigger
 from journeys.steering import entrances
 from tests.support.calls import (
     customers_path,
@@ -131,6 +133,59 @@ def test_where_a_refused_one_lets_go_the_next_of_its_batch_takes_over(server: Se
     let_workers_decide()
     assert results() == ["conditions_not_met", "enrolled", "duplicate_entrance"]
     assert holders() == ["order-17"]
+
+
+def test_an_expired_repeat_lets_go_of_nobody_else_s_entrance(server: ServerClient, journey: Journey) -> None:
+    Journey.objects.filter(id=journey.id).update(allow_reenrollment=True)
+    enter(server, journey, "order-17")
+    let_workers_decide()
+    in_an_hour = timezone.now() + timedelta(hours=1)
+    expiring = enter(server, journey, "order-17", expiresAt=in_an_hour.isoformat())
+    Trigger.objects.filter(id=expiring["triggerId"]).update(expires_at=timezone.now() - timedelta(hours=1))
+    enter(server, journey, "order-17")
+    enter(server, journey, "order-18")
+    let_workers_decide()
+    assert results() == ["enrolled", "expired", "duplicate_entrance", "enrolled"]
+    assert holders() == ["order-17", "order-18"]
+
+
+@pytest.mark.parametrize("before", [0, CHUNK_SIZE - 1])
+def test_a_person_s_entrances_are_decided_in_the_order_of_the_call_as_a_dry_run_says(
+    server: ServerClient, acme: Workspace, before: int
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[WAIT])
+    order = [*("z", "a", "m"), *"QWERTZ"]
+    recipients = [{"external_id": name} for name in crowd(acme, before)]
+    recipients += [{"external_id": "ada", "entranceId": one} for one in order]
+    path = f"/api/v1/journeys/{acme.id}/{journey.id}/trigger?dryRun=true"
+    tried = data(server.post(path, {"recipients": recipients}), status=200)["customers"][before:]
+    expected = ["enrolled"] + ["already_enrolled"] * 8
+    assert [one["result"] for one in tried] == expected
+    queued = data(trigger(server, journey, {"recipients": recipients}))
+    assert len(queued["jobIds"]) == before + 9
+    assert list(Chunk.objects.values_list("start", "stop")) == [(0, before + 9)]
+    let_workers_decide()
+    jobs = EnrollmentJob.objects.filter(entrance__isnull=False).order_by("ordinal")
+    assert list(jobs.values_list("entrance", "result")) == list(zip(order, expected, strict=True))
+
+
+def test_whoever_is_inside_twice_as_entrances_cease_to_count_apart_leaves_both_for_a_new_entry(
+    server: ServerClient, waiting: Journey
+) -> None:
+    Journey.objects.filter(id=waiting.id).update(max_entries_per_customer=5)
+    for entrance in ("order-17", "order-18", None):
+        enter(server, waiting, entrance)
+    let_workers_decide()
+    assert Enrollment.objects.filter(state="active").count() == 3
+    Journey.objects.filter(id=waiting.id).update(concurrent_entrances=False)
+    enter(server, waiting, "order-19")
+    let_workers_decide()
+    inside = Enrollment.objects.select_related("job").get(state="active")
+    assert inside.job
+    assert inside.job.entrance == "order-19"
+    assert set(Enrollment.objects.filter(state="exited").values_list("exit_reason", flat=True)) == {
+        "Replaced by a new entry."
+    }
 
 
 def test_the_database_holds_it_whoever_decides(server: ServerClient, journey: Journey) -> None:

@@ -9,6 +9,7 @@ from engage.models import Workspace
 from journeys.entering import trigger as entering
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.calls import refused as told_of
 from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
@@ -97,6 +98,18 @@ def test_a_recipients_own_is_that_ones_result(journey: Journey, server: ServerCl
     assert EnrollmentJob.objects.get().result == "enrolled"
     wholly = [{"external_id": "ada", "payload": {"order": {}}}]
     assert data(server.post(f"{PATH}/trigger", {"recipients": wholly}))["customersEnrolled"] == 0
+
+
+@pytest.mark.django_db
+def test_what_every_recipient_overrides_of_the_common_payload_is_held_to_nothing(
+    journey: Journey, server: ServerClient
+) -> None:
+    own = [{"external_id": name, "payload": GOOD} for name in ("ada", "bob")]
+    body = {"recipients": own, "payload": {"order": "none"}}
+    assert data(server.post(f"{PATH}/trigger?dryRun=true", body), status=200)["refused"] == []
+    assert data(server.post(f"{PATH}/trigger", body))["customersEnrolled"] == 2
+    body = {"recipients": [*own, {"external_id": "ada"}], "payload": {"order": "none"}}
+    assert "payload.order" in told_of(server.post(f"{PATH}/trigger", body), status=422, error="Payload invalid")
 
 
 @pytest.mark.django_db

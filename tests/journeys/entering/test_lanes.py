@@ -297,21 +297,6 @@ def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
     assert due_chunks(most=4, seconds=1.0) == []
 
 
-def test_the_sweeper_wakes_also_if_it_cannot_go_on_with_what_was_steered(
-    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*, seconds: float) -> bool:
-        raise ConnectionError(f"Not within {seconds} s.")
-
-    monkeypatch.setattr("journeys.tasks.go_on", fail)
-    single = data(trigger(server, journey, {"external_id": "user-1"}))
-    queue.delete("single")
-    Chunk.objects.update(due_at="2020-01-01T00:00Z")
-    with pytest.raises(ConnectionError):
-        sweep()
-    assert task_ids(queue, "single") == [single["jobId"]]
-
-
 def test_a_decision_finds_room_beside_its_job(server: ServerClient, journey: Journey, everybody: Segment) -> None:
     """Then no index is touched."""
     data(trigger(server, journey, {"segment_ids": [everybody.id]}))
