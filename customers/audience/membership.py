@@ -47,8 +47,8 @@ class MembersChanged:
 def change_members(*, workspace_id: str, segment_id: str, add: Sequence[str], remove: Sequence[str]) -> MembersChanged:
     """Puts the customers with the external ids `add` into the segment, and takes those of `remove` out.
 
-    Customers already in it are not added again, and those not in it are not removed. Raises InvalidRequest for an id
-    in both lists, SegmentNotFound and TooManyAtOnce.
+    Customers already in it are not added again, and those not in it are not removed. Raises InvalidRequest for an id,
+    or a customer, in both lists, SegmentNotFound and TooManyAtOnce.
     """
     in_both = set(add) & set(remove)
     if in_both:
@@ -57,7 +57,11 @@ def change_members(*, workspace_id: str, segment_id: str, add: Sequence[str], re
     def change() -> MembersChanged:
         _lock_segment(workspace_id, segment_id)
         ids = _locked_customers(workspace_id, [*add, *remove])
-        removed = _take_out(workspace_id, segment_id, [ids[known] for known in remove if known in ids])
+        leaving = {ids[known]: known for known in remove if known in ids}
+        for known in add:
+            if (one := leaving.get(ids.get(known, ""))) is not None:
+                raise InvalidRequest(f"{known[:255]!r} in add and {one[:255]!r} in remove are one customer.")
+        removed = _take_out(workspace_id, segment_id, [*leaving])
         added = _put_in(workspace_id, segment_id, [ids[known] for known in add if known in ids])
         unknown = [external_id for external_id in dict.fromkeys([*add, *remove]) if external_id not in ids]
         return MembersChanged(added=added, removed=removed, unknown=unknown)

@@ -6,7 +6,7 @@ The tables are those of a Selection (selection.py); `named` has what was sent wi
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from customers.audience.selection import LeftOut, NamedCustomer, Selection, known_as
+from customers.audience.selection import LeftOut, NamedCustomer, Selection, exempted
 from engage.database.sql import Fragment, Rows, Statement, Template, compose
 from engage.json.compact import unicode_json
 
@@ -63,7 +63,7 @@ def select_recipients(
     tables = compose(
         "named AS MATERIALIZED ({}), exempt AS MATERIALIZED ({})",
         _NAMED.filled(sent=rows, workspace_id=workspace_id),
-        known_as(workspace_id, exclude_external_ids, belongs=Fragment("true")),
+        exempted(workspace_id, exclude_external_ids),
     )
     excluded = "(customer_id IN (SELECT customer_id FROM named)) IS TRUE"
     return Selection(tables=tables, audience=_CHOSEN, excluded=excluded)

@@ -105,7 +105,7 @@ def select_audience(*, workspace_id: str, audience: Audience, segments: Sequence
     tables = compose(
         "named AS MATERIALIZED ({}), exempt AS MATERIALIZED ({})",
         known_as(workspace_id, audience.external_ids or (), belongs=belongs),
-        known_as(workspace_id, audience.exclude_external_ids, belongs=Fragment("true") if by_name else belongs),
+        exempted(workspace_id, audience.exclude_external_ids, belongs=Fragment("true") if by_name else belongs),
     )
     if by_name:
         chosen = Fragment("SELECT customer_id AS id FROM named WHERE belongs")
@@ -119,6 +119,7 @@ def select_audience(*, workspace_id: str, audience: Audience, segments: Sequence
     return Selection(tables=tables, audience=chosen, excluded=_NAMED_TOO if by_name else "belongs")
 
 
+_ANYBODY = Fragment("true")
 # Subqueries that are hashed, which joins need not be: a plan for any list expects a short one.
 _EXEMPT = Fragment("SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL")
 _NAMED_TOO = "(customer_id IN (SELECT customer_id FROM named WHERE belongs)) IS TRUE"
@@ -127,21 +128,46 @@ _NAMED_TOO = "(customer_id IN (SELECT customer_id FROM named WHERE belongs)) IS 
 # expects one of average size, and may read the whole of a large one instead. A blank one is not looked up.
 _KNOWN_AS = Template(
     """
-SELECT sent.external_id, sent.place, known.id AS customer_id, known.belongs
+SELECT coalesce(known.external_id, sent.external_id) AS external_id, sent.place, known.id AS customer_id, known.belongs
 FROM unnest({sent}::text[]) WITH ORDINALITY AS sent (external_id, place)
 LEFT JOIN LATERAL (
-    SELECT customer.id, {belongs} AS belongs FROM customers_customer customer
-    WHERE customer.workspace_id = {workspace_id} AND customer.external_id = sent.external_id LIMIT 1
+    SELECT customer.id, customer.external_id, {belongs} AS belongs FROM customers_customer customer
+    WHERE {who} LIMIT 1
 ) AS known ON sent.external_id <> ALL({blank}::text[])
 """
 )
+_OWN = "customer.workspace_id = {workspace_id} AND customer.external_id = sent.external_id"
+_OWN_OR_ALIAS = """customer.id = coalesce(
+    (SELECT own.id FROM customers_customer own
+     WHERE own.workspace_id = {workspace_id} AND own.external_id = sent.external_id),
+    (SELECT led.customer_id FROM customers_alias led
+     WHERE led.workspace_id = {workspace_id} AND led.external_id = sent.external_id LIMIT 1)
+)"""
 
 
-def known_as(workspace_id: str, external_ids: Sequence[str], *, belongs: Fragment) -> Fragment:
+_ONCE = Template("""
+SELECT external_id, place, customer_id, belongs FROM (
+    SELECT *, row_number() OVER (PARTITION BY customer_id ORDER BY place) AS nth FROM ({exempt}) AS each
+) AS numbered WHERE nth = 1 OR customer_id IS NULL
+""")
+
+
+def known_as(workspace_id: str, external_ids: Sequence[str], *, belongs: Fragment, who: str = _OWN) -> Fragment:
     """A table of a Selection: who has these external ids, and whether they belong."""
     sent = list(dict.fromkeys(external_ids))
     blank = [external_id for external_id in sent if not external_id.strip()]
-    return _KNOWN_AS.filled(sent=sent, belongs=belongs, workspace_id=workspace_id, blank=blank)
+    meant = Template(who).filled(workspace_id=workspace_id)
+    return _KNOWN_AS.filled(sent=sent, belongs=belongs, who=meant, blank=blank)
+
+
+def exempted(workspace_id: str, external_ids: Sequence[str], *, belongs: Fragment = _ANYBODY) -> Fragment:
+    """The table `exempt` of a Selection. What takes somebody away follows merges, as what adds one person does.
+
+    A customer stands in it once, whatever they are called by.
+    """
+    if not external_ids:
+        return known_as(workspace_id, (), belongs=belongs)
+    return _ONCE.filled(exempt=known_as(workspace_id, external_ids, belongs=belongs, who=_OWN_OR_ALIAS))
 
 
 def pages_of_audience(

@@ -73,7 +73,7 @@ class TriggerBody:
     expires_at: ExpiresAtField = None
     exclude_external_ids: Annotated[
         list[str],
-        "The external ids of customers to leave out, however they were selected.",
+        "The external ids of customers to leave out, however they were selected; those of who was merged lead on.",
         Items(most=1000),
         Spelled("exclude_external_ids", also="excludeExternalIds"),
     ] = field(default_factory=list)

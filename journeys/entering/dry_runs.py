@@ -14,6 +14,8 @@ from customers.audience.recipients import SentRecipient, find_recipients
 from customers.audience.selection import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
 from customers.conditions import AnyOf, CustomerFacts
 from customers.events import NewEvent
+from customers.identity.locks import find_customers_named
+from customers.identity.lookup import Reference
 from customers.models import Customer
 from engage.database.object_ids import row_with_id
 from engage.database.sql import Fragment, Statement
@@ -82,7 +84,8 @@ def dry_run_one(
     customer = _customer(workspace_id, recipient)
     require_payload(journey.payload_schema, payload)
     named = NamedCustomer(customer_id=customer.id, external_id=customer.external_id)
-    if customer.external_id in exclude_external_ids:
+    exempt = [Reference("external_id", one) for one in exclude_external_ids if one.strip()]
+    if customer.id in find_customers_named(workspace_id=workspace_id, references=exempt).values():
         return DryRun(journey_id=journey.id, left_out=LeftOut(excluded=[named]), pages=iter(()))
     return DryRun(
         journey_id=journey.id,

@@ -61,6 +61,7 @@ class DecidedJobs:
     exits: list[EnrollmentExit] = field(default_factory=list)
     left: set[str] = field(default_factory=set)  # triggers whose jobs were not all decided
     letting_go: list[int] = field(default_factory=list)  # jobs whose entrance another one of these takes over
+    excluded: list[int] = field(default_factory=list)  # jobs that are to be cancelled before any is decided
     held_out: list[tuple[WaitingJob, EnteredJourney]] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)  # those that are new
 
@@ -84,6 +85,7 @@ def decide_jobs(relation: Fragment, *, held: Container[str] | None = None, ended
     failing = failing_conditions(relation=relation, jobs=jobs, journeys=journeys)
     decided = _decide_all(jobs, journeys, failing=failing, leaving=_early_exits(jobs, journeys))
     decided.left = {job.trigger_id for job in left}
+    decided.excluded = [job.id for job in jobs if job.excluded]
     if refused := [job for job, decision in decided.decisions if decision.verdict is Verdict.CONDITIONS_NOT_MET]:
         reasons = why_conditions_fail(relation=relation, jobs=refused, journeys=journeys)
         decided.decisions = [

@@ -34,7 +34,7 @@ from journeys.entering.entry_decisions import DecidedJobs, Entry, decide_jobs
 from journeys.entering.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
 from journeys.entry_rules import Decision, Verdict
 from journeys.jobs.forgetting import forget_payloads_of_erased
-from journeys.jobs.merged import follow_merged
+from journeys.jobs.merged import cancel_excluded, follow_merged
 from journeys.models import Enrollment
 from journeys.steering.guards import note_entries
 
@@ -61,6 +61,9 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         held = lock_customers(chunks)
         read_at = time.monotonic()
         outcome = decide_jobs(jobs_of_chunks(chunks), held=held)
+        if outcome.excluded:
+            cancel_excluded(outcome.excluded)
+            outcome = decide_jobs(jobs_of_chunks(chunks), held=held)
         _follow_merged(outcome)
         exit_enrollments(outcome.exits)
         let_go(outcome.letting_go)

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from psycopg.types.json import Jsonb
 
+from customers.audience.selection import exempted
 from engage.database.object_ids import new_object_id
-from engage.database.sql import Fragment, Statement
+from engage.database.sql import Fragment, Statement, compose
 from engage.request_log import Trail
 from journeys.entering.inserts import (
     QUEUE_EACH,
@@ -55,8 +56,7 @@ WITH clock AS (
            {traceparent}::text AS traceparent, {called_by}::text AS called_by, 1 AS place, 'single' AS lane,
            0 AS turn{terms}
     FROM journey, customer, clock
-    WHERE trigger_type = 'api' AND (external_id = ANY({excluded}::text[])) IS NOT TRUE
-      AND (payload_schema IS NULL OR payload_schema = {met}::jsonb)
+    WHERE trigger_type = 'api' AND (payload_schema IS NULL OR payload_schema = {met}::jsonb)
 ), {queue_each}
 SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry), {found},
        (SELECT payload_schema FROM journey WHERE trigger_type = 'api' AND payload_schema IS DISTINCT FROM {met}::jsonb)
@@ -66,7 +66,8 @@ _QUEUE = Statement(_QUEUE_ONE, queue_each=QUEUE_EACH, terms="", found="NULL, NUL
 _QUEUE_ON_TERMS = Statement(
     _QUEUE_ONE.replace("entry AS (", "named AS (", 1).replace(
         "{queue_each}",
-        f"entry AS (SELECT named.*, {_HOLDER} AS held_by, {{scheduled}} AS scheduled_for FROM named), {{queue_each}}",
+        f"entry AS (SELECT named.*, {_HOLDER} AS held_by, {{scheduled}} AS scheduled_for FROM named"
+        " WHERE jsonb_exists(named.selection -> 'exempt', named.customer_id) IS NOT TRUE), {queue_each}",
         1,
     ),
     queue_each=QUEUE_EACH_ON_TERMS,
@@ -95,7 +96,7 @@ def queue_one(
     """
     column, value = known_by
     customer = Fragment(
-        f"SELECT id, external_id FROM customers_customer WHERE workspace_id = %s AND {column} = %s",
+        f"SELECT id FROM customers_customer WHERE workspace_id = %s AND {column} = %s",
         [workspace_id, value],
     )
     trigger_id = new_object_id()
@@ -116,7 +117,6 @@ def queue_one(
         request_id=trail.request_id,
         traceparent=trail.traceparent,
         called_by=called_by,
-        excluded=exclude_external_ids,
         met=None if met is None else Jsonb(met),
     )
     trigger = None
@@ -136,8 +136,7 @@ def _exempt(workspace_id: str, external_ids: list[str]) -> Fragment:
     """What the trigger notes of the exclusions: the customer may be merged into one of them before they enter."""
     if not external_ids:
         return Fragment("NULL::jsonb")
-    return Fragment(
-        "jsonb_build_object('exempt', ARRAY(SELECT id FROM customers_customer known"
-        " WHERE known.workspace_id = %s AND known.external_id = ANY(%s::text[])))",
-        [workspace_id, external_ids],
+    return compose(
+        "jsonb_build_object('exempt', ARRAY(SELECT customer_id FROM ({}) AS exempt WHERE customer_id IS NOT NULL))",
+        exempted(workspace_id, external_ids),
     )

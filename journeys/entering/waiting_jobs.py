@@ -2,9 +2,9 @@
 
 A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `traceparent`, `workspace_id`,
 `journey_id`, `customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial`,
-`crowd`, `due_ms`, `expired`, `decided_at`, `entrance`, `holds_entrance` and, if it has an entrance, `name`. It contains
-jobs that wait, or supposed ones that no table holds; every query about jobs runs on such a relation. Jobs that wait are
-decided now, and supposed ones when they would be due.
+`crowd`, `due_ms`, `expired`, `excluded`, `decided_at`, `entrance`, `holds_entrance` and, if it has an entrance, `name`.
+It contains jobs that wait, or supposed ones that no table holds; every query about jobs runs on such a relation. Jobs
+that wait are decided now, and supposed ones when they would be due.
 """
 
 import json
@@ -38,7 +38,8 @@ class WaitingJob(NamedTuple):
     `traceparent` are of the call or event that queued it; "" and None for a supposed job. Events with a higher `serial`
     came after it was queued; None if that is not known, as for a supposed job. It is one of a `crowd` if a call for
     more than a chunk's worth of customers queued it, or many events at once. It has `waited` so many seconds since it
-    was due, at `due_ms` of the epoch; 0 for a supposed job. It has `expired` if its call counts no longer.
+    was due, at `due_ms` of the epoch; 0 for a supposed job. It has `expired` if its call counts no longer, and is
+    `excluded` if its call excludes somebody who was merged into its customer since.
 
     A job may be for an `entrance`, which it `holds`, perhaps; its `name` is then its id for callers. `entrance_apart`
     is the one for which alone the past counts, where the journey's entrances are concurrent.
@@ -65,6 +66,7 @@ class WaitingJob(NamedTuple):
     due_ms: float | None
     waited: float
     expired: bool
+    excluded: bool
     entrance: str | None
     holds: bool | None
     name: str | None
@@ -141,7 +143,12 @@ SELECT job.id, job.trigger_id, trigger.request_id, trigger.traceparent, job.work
        chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {chunk_size}) AS crowd,
        greatest(job.queued_ms, date_part('epoch', job.scheduled_for) * 1000) AS due_ms,
        coalesce(trigger.expires_at <= clock_timestamp(), false) AS expired, now() AS decided_at,
-       job.entrance, job.holds_entrance, CASE WHEN job.entrance IS NOT NULL THEN {name} END AS name
+       job.entrance, job.holds_entrance, CASE WHEN job.entrance IS NOT NULL THEN {name} END AS name,
+       CASE WHEN trigger.selection -> 'exempt' <> '[]' THEN EXISTS (
+           SELECT FROM customers_alias merged
+           WHERE merged.workspace_id = job.workspace_id AND merged.customer_id = job.customer_id
+             AND jsonb_exists(trigger.selection -> 'exempt', merged.id)
+       ) ELSE false END AS excluded
 FROM {jobs_of_chunks}
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
@@ -162,7 +169,7 @@ SELECT named.id, '' AS trigger_id, '' AS request_id, NULL::text AS traceparent, 
        NULL::float8 AS due_ms,
        coalesce({expires_at}::timestamptz <= greatest(due.at, clock_timestamp()), false) AS expired,
        greatest(due.at, now()) AS decided_at,
-       named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name
+       named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name, false AS excluded
 FROM {named} CROSS JOIN LATERAL (SELECT {scheduled_for} AS at) AS due
 """
 )
@@ -192,7 +199,7 @@ SELECT job.id, job.trigger_id, job.request_id, job.traceparent, job.workspace_id
        customer.id IS NOT NULL AS customer_exists, inside.ids AS active_enrollment_ids, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
        job.due_ms, coalesce(date_part('epoch', clock_timestamp()) - job.due_ms / 1000, 0) AS waited,
-       job.expired, job.entrance, job.holds_entrance AS holds, job.name,
+       job.expired, job.excluded, job.entrance, job.holds_entrance AS holds, job.name,
        CASE WHEN journey.concurrent_entrances THEN job.entrance END AS entrance_apart
 FROM ({jobs}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id

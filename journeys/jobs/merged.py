@@ -18,7 +18,7 @@ from journeys.counts.counting import NO_REVISION, write_counts
 
 _QUEUED_TWICE = "The call had queued this person twice: also as the customer who was merged into this one."
 _ENTRANCE = "The customer into whom this one was merged has this entrance."
-_EXCLUDED = "The call excludes the customer into whom this one was merged."
+_EXCLUDED = "The call excludes a customer who is this one since a merge."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +128,28 @@ def move_jobs(merged: Sequence[tuple[str, str]]) -> MovedJobs:
     """Moves the jobs of each first customer to the second, who is locked; the first one is locked, too, or gone."""
     _HOLD_QUEUED.execute(merged=merged)
     ended = _CANCEL.rows(merged=merged, twice=_QUEUED_TWICE, entrance=_ENTRANCE, excluded=_EXCLUDED)
+    _count_cancelled(ended)
+    return MovedJobs(moved=_MOVE.execute(merged=merged), cancelled=len(ended))
+
+
+def _count_cancelled(ended: Sequence[tuple[str, str]]) -> None:
     if ended:
         write_counts(Counter((*whose, NO_REVISION, "entry", "cancelled", "") for whose in ended))
         transaction.on_commit(lambda: metric_counters.count(DECISIONS, "cancelled", by=len(ended)), robust=True)
-    return MovedJobs(moved=_MOVE.execute(merged=merged), cancelled=len(ended))
+
+
+_CANCEL_EXCLUDED = Statement("""
+UPDATE journeys_enrollmentjob SET status = 'cancelled', result = 'cancelled', reason = {reason}, decided_at = now()
+WHERE id = ANY({job_ids}::bigint[]) AND status = 'queued' RETURNING workspace_id, journey_id
+""")
+
+
+def cancel_excluded(job_ids: Sequence[int]) -> None:
+    """Cancels jobs, whose customers are locked, of calls that exclude somebody who was merged into their customer.
+
+    Whoever decides the jobs does so, and no merge: the call may have been queued at the same moment.
+    """
+    _count_cancelled(_CANCEL_EXCLUDED.rows(job_ids=list(job_ids), reason=_EXCLUDED))
 
 
 _MERGED = """

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.db import transaction
 
+from customers.identity.aliases import led_to
 from customers.models import Customer
 from engage.database.object_ids import ObjectId
 from engage.database.sql import Statement
@@ -91,10 +92,18 @@ def exit_entrance(journey: Journey, *, entrance: str, customer_id: str | None) -
 def _open(journey: Journey, entrance: str, customer_id: str | None) -> Iterator[dict[str, list[int]]]:
     """Jobs by their customers, of those who are not done with it, some at a time; who is left is found again."""
     asked = {"journey_id": journey.id, "entrance": entrance, "customer_id": customer_id, "most": _LOOKED_UP}
-    while found := sorted(_OPEN.rows(**asked)):
+    while (found := sorted(_OPEN.rows(**asked))) or _follow(asked, journey):
         whose = ((one, [job_id for _, job_id in rows]) for one, rows in groupby(found, key=itemgetter(0)))
         while some := dict(islice(whose, _AT_ONCE)):
             yield some
+
+
+def _follow(asked: dict[str, Any], journey: Journey) -> bool:
+    """Whether the one customer was merged meanwhile; whoever they are now is asked for from then on."""
+    one = asked["customer_id"]
+    into = one and led_to(workspace_id=journey.workspace_id, field="id", value=one)
+    asked["customer_id"] = into or one
+    return bool(into)
 
 
 def _exit(journey: Journey, found: dict[str, list[int]]) -> tuple[int, int]:
