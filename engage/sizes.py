@@ -6,6 +6,7 @@ MAX_LIST_BYTES = 5 * MAX_BODY_BYTES  # what the body of a call for many records 
 MAX_RECIPIENTS_BYTES = 4 * MAX_BODY_BYTES  # of a trigger call whose recipients have payloads of their own
 MAX_BODY_VALUES = 100_000  # objects, arrays, their items and members; each costs memory, `{}` 64 bytes for 3
 MAX_FORM_BYTES = 2560 * KIB  # of the admin
+LARGEST_BODY_BYTES = max(MAX_RECIPIENTS_BYTES, MAX_FORM_BYTES)  # which a proxy in front has to let through
 MAX_SDK_BODY_BYTES = 64 * KIB  # the most that browsers still send when a page is left; compressed or not
 
 _FORMS = "/admin/"  # as in config/urls.py
