@@ -11,17 +11,18 @@ from tests.chaos.service import Service
 from tests.chaos.tenants import CUSTOMERS, Course, webhook
 
 _CREDENTIAL = {"headers": {"Authorization": "Bearer x"}}
+FAILING_PATH = Course(key="apart_path", rule="once", steps=[webhook("bad", "receiver/status/500")])
 APART = (
     Course(key="apart_step", rule="once", steps=[{**webhook("sealed"), **_CREDENTIAL}]),
     Course(key="apart_row", rule="once", steps=[webhook("sealed")]),
-    Course(key="apart_path", rule="once", steps=[webhook("bad", "receiver/status/500")]),
+    FAILING_PATH,
 )
 _SEALED = ("apart_step", "apart_row")
 _EACH, _FAILING = 5, 40  # customers of each workspace
 _WAITING_SECONDS = 20.0
 
 
-def _calls(seed: str, chance: Chance, journey: str, number: int, *, at: float) -> list[Planned]:
+def calls_beside(seed: str, chance: Chance, journey: str, number: int, *, at: float) -> list[Planned]:
     first = chance.randrange(CUSTOMERS - number)
     return [
         Planned(
@@ -123,7 +124,7 @@ def _see_it_left_alone(service: Service) -> None:
         service.complaints.append(f"{bad} failing steps, {others} others and {hosts} hosts were left alone")
 
 
-def _mend(service: Service) -> None:
+def mend_paths(service: Service) -> None:
     """What waits goes to another path, as the receiver's own end would do."""
     service.ask(
         "UPDATE journeys_webhookdelivery SET url = replace(url, '/status/500', '/ok?mended'), due_at = now() "
@@ -135,15 +136,17 @@ def _mend(service: Service) -> None:
 APART_SCENARIOS = (
     Scenario(
         name="undecryptable", load=11, faults=_sealed_faults,
-        beside=lambda seed, chance: [call for key in _SEALED for call in _calls(seed, chance, key, _EACH, at=1.0)],
+        beside=lambda seed, chance: [
+            call for key in _SEALED for call in calls_beside(seed, chance, key, _EACH, at=1.0)
+        ],
         findings=(_all_were_sent, healthy_webhooks_are_prompt),
     ),
     Scenario(
         name="failing-path", load=20, findings=(healthy_webhooks_are_prompt,),
-        beside=lambda seed, chance: _calls(seed, chance, "apart_path", _FAILING, at=1.0),
+        beside=lambda seed, chance: calls_beside(seed, chance, "apart_path", _FAILING, at=1.0),
         faults=lambda chance: [
             fault(8, "the failing steps are left alone", _see_it_left_alone),
-            fault(18, "their path is mended", _mend),
+            fault(18, "their path is mended", mend_paths),
         ],
     ),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import psycopg
 
+from tests.chaos.apart import FAILING_PATH, calls_beside, mend_paths
 from tests.chaos.faults import Deed, Fault, fault
 from tests.chaos.fleet import LANES, Member
 from tests.chaos.scenario import Chance, Scenario, Trial
@@ -33,6 +34,13 @@ CREDENTIALED = Course(
 )  # fmt: skip
 _JOURNEYS = [key for key in TRIGGERED if not BY_KEY[key].is_new]
 _LONGEST_WAIT = 1.0  # seconds for a hot table
+_FAILING = 40  # customers of each workspace, at whose path 1.0.0 leaves the whole host alone
+# What goes to the same host by other paths, and has waited longer than any circuit of 1.0.0 and its probe.
+_STUCK = """
+SELECT count(*) FILTER (WHERE source = ''), count(*) FILTER (
+    WHERE url LIKE '%%/ok%%' AND attempts = 0 AND due_at < now() - interval '45 seconds'
+) FROM journeys_webhookdelivery WHERE state = 'waiting'
+"""
 _ANSWERS = 20  # of new connections to an address: one of them reached whoever listens there since
 
 
@@ -114,7 +122,15 @@ def _upgrade(chance: Chance) -> list[Fault]:
         fault(2, "migrated", _migrate),
         *(fault(10 + 6 * place, f"{kind} replaced", _renew(kind)) for place, kind in enumerate(ORDER)),
         fault(50, f"{', '.join(_BACK)} put back to {RELEASE}, and replaced again", _step_back),
+        fault(100, "what waited has its source, and none is stuck behind the failing path", _see_none_stuck),
+        fault(101, "that path is mended", mend_paths),
     ]
+
+
+def _see_none_stuck(service: Service) -> None:
+    unknown, stuck = service.ask(_STUCK)[0]
+    if unknown or stuck:
+        service.complaints.append(f"{unknown} webhooks wait without a source, {stuck} behind another path that fails")
 
 
 def _all_run_this_version(service: Service, trial: Trial) -> Iterator[str]:
@@ -141,6 +157,7 @@ def _no_call_fails(service: Service, trial: Trial) -> Iterator[str]:
 
 UPGRADE = Scenario(
     name="upgrade", load=120, per_second=10, journeys=(*_JOURNEYS, CREDENTIALED.key), faults=_upgrade,
-    begins_with=RELEASE, courses=(CREDENTIALED,),
+    begins_with=RELEASE, courses=(CREDENTIALED, FAILING_PATH),
+    beside=lambda seed, chance: calls_beside(seed, chance, FAILING_PATH.key, _FAILING, at=0.5),
     findings=(_all_run_this_version, _credentials_arrive, _no_call_fails),
 )  # fmt: skip

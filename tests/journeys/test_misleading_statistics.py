@@ -209,7 +209,7 @@ def hosts_answer(workspace: Workspace, *, healthy: bool = False, probe: bool = F
     hosts = [f"host-{n}.example" for n in range(NUMBER)]
     one = [
         Attempted(
-            workspace_id=workspace.id, host=host, source="", healthy=healthy, connected=False, probes_host=probe,
+            workspace_id=workspace.id, host=host, source="any", healthy=healthy, connected=False, probes_host=probe,
             probes_source=probe,
         )
         for host in hosts
@@ -237,7 +237,7 @@ def test_many_hosts_fail_and_recover_in_sets(
     let_workers_walk()
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE journeys_webhookdelivery SET source = '', host = 'host-' || numbered.place || '.example' FROM "
+            "UPDATE journeys_webhookdelivery SET source = 'any', host = 'host-' || numbered.place || '.example' FROM "
             "(SELECT id, row_number() OVER () - 1 AS place FROM journeys_webhookdelivery WHERE state = 'waiting') "
             "AS numbered WHERE journeys_webhookdelivery.id = numbered.id"
         )

@@ -7,24 +7,25 @@ from django.db import connection
 from engage.models import Workspace
 from journeys.models import WebhookCircuit, WebhookHost
 from journeys.webhooks.circuits import Attempted, note_attempts
+from tests.journeys.webhooks.standing import SOURCE
 
 HOST = "one.example:80"
 
 
-def attempted(workspace: Workspace, *, healthy: bool, host: str = HOST, source: str = "", **more: Any) -> Attempted:
+def attempted(workspace: Workspace, *, healthy: bool, host: str = HOST, source: str = SOURCE, **more: Any) -> Attempted:
     return Attempted(
         workspace_id=workspace.id, host=host, source=source, healthy=healthy, failure="Answered 500.", **more
     )
 
 
-def note(workspace: Workspace, attempts: str, *, probe: bool = False, source: str = "", **more: Any) -> None:
+def note(workspace: Workspace, attempts: str, *, probe: bool = False, source: str = SOURCE, **more: Any) -> None:
     """Attempts in their order: `+` was healthy, `-` failed. `probe`: of the source's circuit."""
     note_attempts(
         [attempted(workspace, healthy=sign == "+", source=source, probes_source=probe, **more) for sign in attempts]
     )
 
 
-def is_open(workspace: Workspace, *, source: str = "") -> bool:
+def is_open(workspace: Workspace, *, source: str = SOURCE) -> bool:
     known = WebhookCircuit.objects.filter(workspace=workspace, host=HOST, source=source)
     return known.exclude(open_until=None).exists()
 

@@ -13,6 +13,7 @@ from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.sending import Sent, send_due
 from tests.support.factories import JourneyFactory
 
+SOURCE = "step:of-any-journey:call"  # of all, if a test says nothing else
 # Enough for what answers at all, and soon over for what does not.
 SHORT = Limits(connect=0.3, total=0.6)
 
@@ -32,15 +33,22 @@ WITH customer AS (
     SELECT %(workspace)s, id, 0, 'call', 'webhook', 'waiting', '', '{}', now() FROM enrollment
 )
 INSERT INTO journeys_webhookdelivery
-    (workspace_id, enrollment_id, ordinal, host, method, url, headers, body, state, result, attempts, due_at, again)
-SELECT %(workspace)s, id, 0, %(host)s, %(method)s, %(url)s, '{"Content-Type": "application/json"}', %(body)s,
-    'waiting', '', 0, now(), false
+    (workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, state, result, attempts, due_at,
+     again)
+SELECT %(workspace)s, id, 0, %(source)s, %(host)s, %(method)s, %(url)s, '{"Content-Type": "application/json"}',
+    %(body)s, 'waiting', '', 0, now(), false
 FROM enrollment RETURNING id
 """
 
 
 def standing(
-    workspace: Workspace, url: str, *, number: int = 1, method: str = "POST", body: str | None = '{"hello": "Ada"}'
+    workspace: Workspace,
+    url: str,
+    *,
+    number: int = 1,
+    method: str = "POST",
+    body: str | None = '{"hello": "Ada"}',
+    source: str = SOURCE,
 ) -> list[WebhookDelivery]:
     """So many customers, each of whom waits for a webhook that is due."""
     journey: Journey = JourneyFactory.create(workspace=workspace)
@@ -52,6 +60,7 @@ def standing(
             {
                 "workspace": workspace.id, "journey": journey.id, "revision": revision.id, "number": number,
                 "host": f"{parts.hostname}:{parts.port or 80}", "url": url, "method": method, "body": body,
+                "source": source,
             },
         )  # fmt: skip
         ids = [row[0] for row in cursor.fetchall()]

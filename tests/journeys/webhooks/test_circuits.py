@@ -17,7 +17,7 @@ from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import AttemptResult, write_results
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.journeys.webhooks.circuits import attempted, is_open, let_time_pass, note
-from tests.journeys.webhooks.standing import make_due, send, standing
+from tests.journeys.webhooks.standing import SOURCE, make_due, send, standing
 from tests.support.cases import each
 from tests.support.receiver import Receiver, running
 from tests.support.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
@@ -184,8 +184,8 @@ def test_a_probe_counts_though_its_customer_was_erased_meanwhile(acme: Workspace
 def test_a_host_that_comes_back_gets_what_has_waited(acme: Workspace, receiver: Receiver) -> None:
     standing(acme, receiver.url("/ok"), number=5)
     WebhookCircuit.objects.create(
-        workspace=acme, host=receiver.host, source="", failures=10, failing_since=timezone.now() - timedelta(minutes=5),
-        open_until=timezone.now() - timedelta(seconds=1),
+        workspace=acme, host=receiver.host, source=SOURCE, failures=10,
+        failing_since=timezone.now() - timedelta(minutes=5), open_until=timezone.now() - timedelta(seconds=1),
     )  # fmt: skip
     send()
     assert len(receiver.arrived) == 5
@@ -210,7 +210,7 @@ def test_what_was_refused_says_nothing_of_the_host(acme: Workspace) -> None:
 def test_what_was_refused_ends_no_row_of_failures(acme: Workspace) -> None:
     standing(acme, "http://10.0.0.1/")
     WebhookCircuit.objects.create(
-        workspace=acme, host="10.0.0.1:80", source="", failures=9, failing_since=timezone.now()
+        workspace=acme, host="10.0.0.1:80", source=SOURCE, failures=9, failing_since=timezone.now()
     )
     send()
     assert WebhookDelivery.objects.get().state == "failed"
@@ -221,8 +221,8 @@ def test_what_is_refused_does_not_stand_behind_an_open_circuit(acme: Workspace) 
     """As where a name came to lead to a private address: the probe shows that nothing there is worth waiting for."""
     standing(acme, "http://10.0.0.1/", number=15)
     WebhookCircuit.objects.create(
-        workspace=acme, host="10.0.0.1:80", source="", failures=10, failing_since=timezone.now() - timedelta(minutes=5),
-        open_until=timezone.now() - timedelta(seconds=1),
+        workspace=acme, host="10.0.0.1:80", source=SOURCE, failures=10,
+        failing_since=timezone.now() - timedelta(minutes=5), open_until=timezone.now() - timedelta(seconds=1),
     )  # fmt: skip
     send()
     assert WebhookDelivery.objects.filter(state="failed").count() == 15
