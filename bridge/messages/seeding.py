@@ -8,7 +8,8 @@ from bridge.messages.definition import InvalidMessage
 from bridge.models import Message
 from engage.json.documents import Part
 from engage.models import Workspace
-from journeys.seeding.reading import Described, InvalidSeed, read_described
+from engage.resources.fields import Described
+from journeys.seeding.reading import InvalidSeed, read_described
 from journeys.seeding.sections import Section
 
 _READERS: Mapping[str, Callable[[Part], Any]] = {

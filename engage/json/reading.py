@@ -63,7 +63,12 @@ def missing(path: str) -> Problem:
 
 
 def read(shape: type[Shape], body: Any) -> Shape:
-    """The typed object in a body. Raises MissingParameter, ArraySizeExceeded, InvalidRequest, or what a parser does."""
+    """The typed object in a body. Raises MissingParameter, ArraySizeExceeded, InvalidRequest, or what a parser does.
+
+    A class that takes a body as it was sent says so by `of_body`.
+    """
+    if (of_body := getattr(shape, "of_body", None)) and isinstance(body, dict):
+        return cast("Shape", of_body(body))
     try:
         made: Shape = _reader(cast("Any", shape))(body)
     except _Problems as found:

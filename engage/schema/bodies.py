@@ -1,6 +1,6 @@
 """Request bodies in the OpenAPI document, derived from the typed objects that they are read into."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, is_dataclass
 from inspect import getdoc
 from typing import Any, get_args, get_origin
@@ -38,7 +38,7 @@ def choice_of(names: Iterable[str]) -> Schema:
 
 def body_name(shape: type) -> str:
     """The name of a body's component: `TriggerRequest` for TriggerBody, `SubmitAction` for a SubmitActionPart."""
-    return shape.__name__.replace("Body", "Request").removesuffix("Part")
+    return shape.__name__.replace("Body", "Request").replace("Fields", "Request").removesuffix("Part")
 
 
 def at_least_one_of(*names: str, value: Schema) -> Schema:
@@ -159,17 +159,17 @@ def _plain_schema(member: Member, hint: Any) -> Schema:
         return {"type": "integer", "minimum": bounds.least, "maximum": bounds.most}
     if hint is bool:
         return {"type": "boolean"}
+    if hint is float:
+        return {"type": "number"}
     if hint is Any:
         return {}
     if is_choice(hint):
         return choice_of(choice.value for choice in hint)
-    if get_origin(hint) in {list, tuple}:
+    if get_origin(hint) in {list, tuple, Sequence}:
         inner, _ = unwrapped(get_args(hint)[0])
-        return {
-            "type": "array",
-            "items": {"type": "string"} if inner is str else {},
-            "maxItems": member.note(Items).most,
-        }
+        items = member.note(Items)
+        most = {"maxItems": items.most} if items else {}
+        return {"type": "array", "items": {"type": "string"} if inner is str else {}, **most}
     return dict(JSON_OBJECT_REFERENCE)
 
 

@@ -16,12 +16,13 @@ from engage.errors import InvalidRequest
 from engage.http.query_strings import whole_number
 from engage.json.fields import Parsed
 from engage.json.keywords import Keywords, known
+from engage.resources.resource import DefinitionWarning
 from engage.scopes import Scope
 from journeys.api.path_ids import ANY_JOURNEY
 from journeys.api.times import FROM, TO
 from journeys.counts.buckets import MOST_BUCKETS, Interval, bucket_edges, full_hour, next_full_hour
 from journeys.counts.stats import Bucket, EdgeCount, Entries, GoalStats, Span, StepStats, journey_stats
-from journeys.design.warnings import DefinitionWarning, warnings_of
+from journeys.design.warnings import warnings_of
 from journeys.enrollments.revisions import RevisionNotFound, revision_of
 from journeys.entering.by_event import NotStarted
 from journeys.models import Journey

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from django.db.models import Count, Q
 from django.utils import timezone
@@ -21,15 +21,20 @@ from engage.http.paging import InvalidCursor, parse_cursor, written_cursor
 from engage.http.preconditions import Seen
 from engage.json.fields import Parsed, Whole
 from engage.known_values import known_value
+from engage.resources.definitions import DefinitionInvalid, put_definition
 from engage.scopes import Scope
 from journeys import wakeups
-from journeys.api.definitions.bodies import DefinitionRecord, SubscriptionBody
+from journeys.api.definitions.bodies import DefinitionRecord
 from journeys.api.definitions.calls import as_read
-from journeys.api.definitions.subscriptions import SUBSCRIPTIONS
+from journeys.api.definitions.each import OF
 from journeys.models import Push, Subscription
-from journeys.seeding import kinds
-from journeys.seeding.definitions import DefinitionInvalid, put_definition
-from journeys.subscriptions.saving import resume_subscription, try_subscription
+from journeys.subscriptions.saving import (
+    SUBSCRIPTIONS,
+    SubscriptionFields,
+    SubscriptionNotFound,
+    resume_subscription,
+    try_subscription,
+)
 
 
 class SubscriptionExists(Refusal):
@@ -120,9 +125,10 @@ class PushesQuery:
     after: Annotated[int | None, "The `next` of the page before. Omit it for the first page.", Parsed(_last_id)] = None
 
 
+_CALLS = OF[SUBSCRIPTIONS.section]
 _AT = datetime(2026, 11, 20, 19, 8, tzinfo=UTC)
 _LISTED = ListedSubscription(
-    subscription_id=SUBSCRIPTIONS.example_id,
+    subscription_id=_CALLS.example_id,
     key="crm",
     url="https://crm.example/events",
     types=[FeedType.JOB_DECIDED],
@@ -164,26 +170,26 @@ _EMPTY = "The body must be the whole subscription, and must not be empty."
     status=HTTPStatus.CREATED,
     answer="The subscription.",
     requests={"Decisions": {"url": "https://crm.example/events", "types": ["job.decided"]}},
-    examples={"Created": SUBSCRIPTIONS.record()},
+    examples={"Created": _CALLS.record()},
     refuses=[MissingParameter(_EMPTY), DefinitionInvalid("url must begin with https://."), SubscriptionExists("crm")],
 )
-def create_subscription(asked: Asked[SubscriptionBody, None]) -> Answered[DefinitionRecord]:
+def create_subscription(asked: Asked[SubscriptionFields, None]) -> Answered[DefinitionRecord]:
     """Subscribe to what happens
 
     Makes a subscription: what the feed tells is posted to its URL from now on, signed as webhooks are. The feed is kept
     for as long as there is a subscription. Without `key`, it gets one.
     """
-    sent = cast("dict[str, Any]", asked.request.data)
-    if not sent:
+    if not asked.request.data:
         raise MissingParameter(_EMPTY)
+    sent: Any = asked.body
     key = sent["key"] if isinstance(sent.get("key"), str) else f"s-{new_object_id()}"
-    if kinds.SUBSCRIPTIONS.find(asked.workspace_id, key).exists():
+    if SUBSCRIPTIONS.find(asked.workspace_id, key).exists():
         raise SubscriptionExists(key)
     done = put_definition(
-        kinds.SUBSCRIPTIONS,
+        SUBSCRIPTIONS,
         workspace_id=asked.workspace_id,
         named=key,
-        written={name: value for name, value in sent.items() if value is not None},
+        written=sent,
         seen=Seen(),
         confirmed=False,
         dry_run=False,
@@ -230,7 +236,7 @@ def _listed(one: Subscription, waiting: int) -> ListedSubscription:
     )
 
 
-_of_one: dict[str, Any] = {**_common, "ids": [SUBSCRIPTIONS.id]}
+_of_one: dict[str, Any] = {**_common, "ids": [_CALLS.id]}
 
 
 @post(
@@ -257,7 +263,7 @@ def try_out_subscription(asked: Asked[None, None], subscription_id: str) -> Test
     **_of_one,
     says="The subscription goes on.",
     answer="The subscription.",
-    examples={"Resumed": ResumedSubscription(subscription_id=SUBSCRIPTIONS.example_id, key="crm", changed=True)},
+    examples={"Resumed": ResumedSubscription(subscription_id=_CALLS.example_id, key="crm", changed=True)},
 )
 def resume_paused_subscription(asked: Asked[None, None], subscription_id: str) -> ResumedSubscription:
     """Resume a subscription
@@ -326,7 +332,7 @@ def _record(push: Push) -> PushRecord | None:
 
 
 def _found(workspace_id: str, named: str) -> Subscription:
-    row: Subscription | None = kinds.SUBSCRIPTIONS.find(workspace_id, named).first()
+    row: Subscription | None = SUBSCRIPTIONS.find(workspace_id, named).first()
     if row is None:
-        raise kinds.SubscriptionNotFound(named)
+        raise SubscriptionNotFound(named)
     return row

@@ -14,10 +14,11 @@ from engage.json.compact import same_json
 from engage.json.documents import one_of
 from engage.json.key_order import KeyOrder, key_order_of
 from engage.models import Workspace
+from engage.resources.columns import column_mistakes
+from engage.resources.resource import DefinitionWarning
 from journeys.connections.known import KnownInWorkspace
-from journeys.design.columns import column_mistakes
 from journeys.design.conditions import check_entry_conditions, check_event_where
-from journeys.design.warnings import DefinitionWarning, warnings_of
+from journeys.design.warnings import warnings_of
 from journeys.hold_out import parse_hold_out
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials

@@ -1,49 +1,75 @@
-"""Connections are made, changed and deleted here, by whatever way: the one place where their rules are checked.
+"""Connections: the one place where their rules are checked.
 
 A changed connection holds at once. So one whose inputs would break journeys is saved only if that is confirmed.
 """
 
-from copy import copy
-from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from django.db import transaction
-
-from engage.audit.facts import SECRET, Facts, changes_between, facts_of
-from engage.audit.recording import change, record, saved
+from engage.audit.facts import SECRET, Facts, facts_of
 from engage.errors import Refusal
-from engage.json.compact import json_bytes, same_json
-from engage.json.documents import one_of
+from engage.json.compact import json_bytes
+from engage.json.documents import Part, Reading
+from engage.json.keywords import Keywords
 from engage.json.storable import depth, unstorable
-from engage.models import AuditEntry, Workspace
+from engage.resources.definitions import DefinitionInvalid, SecretsMissing
+from engage.resources.fields import Described, Fields, Item, read_item
+from engage.resources.resource import (
+    BreaksOthers,
+    CallTexts,
+    DefinitionMissing,
+    DefinitionWarning,
+    Resource,
+    SecretsChange,
+)
+from engage.scopes import Scope
 from engage.sizes import KIB
 from journeys.connections.known import KnownInWorkspace
+from journeys.connections.providers import provider_of
 from journeys.connections.using import journeys_broken_by, journeys_sending_by
 from journeys.design.authoring import require_callable
-from journeys.design.columns import column_mistakes
+from journeys.design.warnings import UNESCAPED
 from journeys.models import Connection
 from journeys.operations.redaction import url_without_secrets
-from journeys.steps.provider import InvalidConnection, Provider, parse_provider
-from journeys.steps.secrets import as_stored, masked, secrets_of
+from journeys.steps.provider import FIELDS, InvalidConnection, Provider, parse_provider
+from journeys.steps.secrets import as_stored, masked, secrets_of, with_secrets
+from journeys.steps.templated import unescaped_markup
 from journeys.webhooks.by_connection import go_over_from
 
-MOST_CONNECTIONS, MOST_BYTES, DEEPEST = 100, 256 * KIB, 30
-_SPELLINGS = {"key": "key", "name": "name", "channel": "channel", "per_second": "perSecond"}
+MOST_BYTES, DEEPEST = 256 * KIB, 30
+_COLUMNS = frozenset({"name", "channel", "per_second"})
+_TEXT = Keywords(type="string")
+_FLAG = Keywords(type="boolean")
+_OBJECT = Keywords(type="object", additionalProperties=True)
 
 
-class ConnectionChanges(TypedDict, total=False):
-    """The fields to set. One that is left out keeps its value; `definition` is the whole of what is sent."""
+@dataclass(frozen=True, kw_only=True)
+class ConnectionFields(Fields):
+    """A connection, whole. What is left out, or null, gets its default; `***` keeps a secret that is stored."""
 
-    name: str
-    channel: str
-    per_second: float | None
-    definition: Any
+    key: Annotated[str, "The key, as in the path; may be left out."] = ""
+    name: Annotated[str, "What people call it; the key by default."] = ""
+    channel: Annotated[str, "`email`, `sms`, `push`, `chat`, or `other`, the default."] = Connection.Channel.OTHER.value
+    per_second: Annotated[float | None, "How many requests begin in a second; as many as there is room for."] = None
+    url: Annotated[Any, "Where the request goes to: a template. Required.", _TEXT] = None
+    secret_url: Annotated[Any, "Whether the URL is a secret; false.", _FLAG] = None
+    method: Annotated[Any, "The request's method; `POST`.", _TEXT] = None
+    headers: Annotated[Any, "Headers by name. Their values are secrets.", _OBJECT] = None
+    auth: Annotated[Any, "How it proves who it is. All of it is secret.", _OBJECT] = None
+    body: Annotated[Any, "What the request sends as JSON: a template."] = None
+    inputs: Annotated[Any, "What a step gives it: a JSON Schema of an object, whose values it may use.", _OBJECT] = None
 
 
-class BreaksJourneys(Refusal):
+class ConnectionNotFound(DefinitionMissing):
+    """No such connection in the workspace."""
+
+    error = "Connection not found"
+
+
+class BreaksJourneys(BreaksOthers):
     """Journeys send inputs by the connection that it would not take any more."""
 
-    status = 409
     error = "Breaks journeys"
 
 
@@ -54,103 +80,160 @@ class ConnectionInUse(Refusal):
     error = "Connection in use"
 
 
-class SavedConnection(NamedTuple):
-    connection: Connection
-    outcome: Literal["created", "changed", "unchanged"]
+class Connections(Resource[Connection]):
+    """`definition` is the whole of the request that is sent; a masked secret in it is what is stored."""
 
+    model, fields, section, at_most = Connection, ConnectionFields, "connections", 100
+    missing = ConnectionNotFound
+    scope = Scope.CONNECTIONS
+    confirmable = "change it although journeys could not send by it any more"
+    calls = CallTexts(
+        put="""Create or replace a connection
 
-@transaction.atomic
-def save_connection(
-    *, workspace: Workspace, key: str, now: datetime, confirmed: bool = False, **changes: Unpack[ConnectionChanges]
-) -> SavedConnection:
-    """Makes the workspace's connection with this key, or changes it. A masked secret is what is stored.
+        The body is the connection's item of a seed file, whole; beside the fields here it takes all that a connection
+        has (`form`, `html`, `accept`, …). It holds at once, also for those inside. What journeys could not send by any
+        more is refused, unless `confirm=true`. `***` keeps a secret that is stored, as long as the URL leads to the
+        same host.
+        """,
+        get="""Read a connection
 
-    Raises InvalidConnection or SecretNeeded, with all mistakes, and BreaksJourneys unless it is confirmed; then nothing
-    is written.
-    """
-    Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    own = Connection.objects.filter(workspace=workspace)
-    stored = own.filter(key=key).first()
-    if stored is None and own.count() >= MOST_CONNECTIONS:
-        raise InvalidConnection(f"key: a workspace has at most {MOST_CONNECTIONS} connections.")
-    connection, provider = checked(stored or Connection(workspace=workspace, key=key, name=key, definition={}), changes)
-    before = None if stored is None else _facts(stored)
-    after = _facts(connection)
-    if before is not None and same_json(_comparable(before), _comparable(after)):
-        return SavedConnection(connection, "unchanged")
-    if stored is not None and not confirmed and (broken := journeys_broken_by(provider, workspace_id=workspace.pk)):
-        raise BreaksJourneys(f"By this, journeys could not send any more: {'; '.join(broken)}")
-    formerly, connection.host, connection.updated_at = connection.host, provider.host, now
-    connection.save()
-    if stored is not None and formerly != connection.host:
-        go_over_from(formerly, workspace_id=workspace.pk, connection_id=connection.pk)
-    record(*saved(connection, before=before, after=after))
-    return SavedConnection(connection, "created" if before is None else "changed")
+        Returns the connection. Nobody reads a secret again: it is shown as `***`.
+        """,
+        delete="""Delete a connection
 
+        Deletes the connection with its secrets, unless journeys send by it.
+        """,
+        example={
+            "key": "mail",
+            "name": "Our mailer",
+            "channel": "email",
+            "perSecond": 10,
+            "url": "https://mail.example/send",
+            "headers": {"X-Token": "***"},
+            "body": {"to": "{{ inputs.to }}"},
+            "inputs": {"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}},
+        },
+        example_id="68a1f0c2e4b0a1d2c3e4f5c1",
+        requests={
+            "A mailer": {
+                "name": "Our mailer",
+                "channel": "email",
+                "url": "https://mail.example/send",
+                "headers": {"X-Token": "hush"},
+                "body": {"to": "{{ inputs.to }}"},
+                "inputs": {"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}},
+            }
+        },
+        changed=["headers"],
+        refuses=[
+            DefinitionInvalid("url must begin with https:// or http://."),
+            SecretsMissing("headers.X-Token needs its value: *** keeps what is stored."),
+            BreaksJourneys("Journeys could not send by mail any more: welcome."),
+        ],
+        refuses_to_delete=[ConnectionInUse("Journeys send by mail: welcome. It cannot be deleted.")],
+    )
+    checked_apart = frozenset({"definition"})
+    secrets_may_lack = True
 
-def checked(connection: Connection, changes: ConnectionChanges) -> tuple[Connection, Provider]:
-    """The connection with these changes, unsaved, and parsed. Raises InvalidConnection or SecretNeeded."""
-    fields = dict(changes)
-    if "definition" in fields:
-        fields["definition"] = as_stored(fields["definition"], connection.definition)
-    changed = copy(connection)
-    for name, value in fields.items():
-        setattr(changed, name, value)
-    refused = [*_column_mistakes(changed), *_size_mistakes(changed.definition)]
-    if not refused:
+    def read(self, item: Part, reading: Reading) -> Described:
+        described = read_item(item, self.fields, reading, more=dict.fromkeys(FIELDS, lambda part: part.value))
+        columns = {name: value for name, value in described.changes.items() if name in _COLUMNS}
+        written = item.members()
+        definition = {name: written[name].value for name in FIELDS if name in written}
+        return replace(described, changes=columns | ({"definition": definition} if definition else {}))
+
+    def defaults(self, key: str) -> dict[str, Any]:
+        columns = {name: value for name, value in super().defaults(key).items() if name in _COLUMNS}
+        return columns | {"name": key, "definition": {}}
+
+    def written(self, row: Connection) -> Item:
+        columns = {"key": row.key, "name": row.name, "channel": row.channel, "perSecond": row.per_second}
+        return columns | {name: row.definition[name] for name in FIELDS if name in row.definition}
+
+    def with_secrets(self, item: Item, change: SecretsChange) -> Item:
+        return dict(with_secrets(item, change("")))
+
+    def masked(self, item: Item) -> Item:
+        return dict(masked(item))
+
+    def with_stored_secrets(self, changes: Mapping[str, Any], stored: Connection) -> Mapping[str, Any]:
+        if "definition" not in changes:
+            return changes
+        return {**changes, "definition": as_stored(changes["definition"], stored.definition, null_too=True)}
+
+    def checked(self, row: Connection, changes: Mapping[str, Any]) -> Connection:
+        if "definition" in changes:
+            changes = {**changes, "definition": as_stored(changes["definition"], row.definition)}
+        return super().checked(row, changes)
+
+    def mistakes(self, row: Connection) -> Iterator[Refusal]:
+        sizes = list(_size_mistakes(row.definition))
+        yield from sizes
+        if sizes:
+            return
         try:
             provider = parse_provider(
-                changed.definition,
-                connection_id=changed.id,
-                key=changed.key,
+                row.definition,
+                connection_id=row.id,
+                key=row.key,
                 require_callable=require_callable,
-                known=KnownInWorkspace(changed.workspace_id),
+                known=KnownInWorkspace(row.workspace_id),
             )
         except Refusal as refusal:
-            refused = refusal.all_found()
+            yield from refusal.all_found()
         else:
-            return changed, provider
-    raise one_of(refused)
+            row.host = provider.host
+
+    def facts(self, row: Connection) -> Facts:
+        """Of secrets, that they differ."""
+        shown, secrets = masked(row.definition), secrets_of(row.definition)
+        url = shown.get("url")
+        if isinstance(url, str) and (plain := url_without_secrets(url)) != url:
+            shown, secrets = {**shown, "url": plain}, {**secrets, ("url",): url}
+        told = facts_of(row) | {"definition": shown}
+        del told["next_at"], told["host"]
+        return told | ({"secrets": (SECRET, sorted(secrets.items()))} if secrets else {})
+
+    def require_unbroken(self, row: Connection) -> None:
+        if broken := journeys_broken_by(parsed(row), workspace_id=row.workspace_id):
+            raise BreaksJourneys(f"By this, journeys could not send any more: {'; '.join(broken)}")
+
+    def after_saving(self, row: Connection, stored: Connection | None) -> None:
+        if stored is not None and stored.host != row.host:
+            go_over_from(stored.host, workspace_id=row.workspace_id, connection_id=row.pk)
+
+    def require_unused(self, row: Connection) -> None:
+        """A journey may send by it that is active, or in which somebody is."""
+        if used := journeys_sending_by(workspace_id=row.workspace_id, key=row.key):
+            raise ConnectionInUse(f"Journeys send by {row.key}: {', '.join(used)}. It cannot be deleted.")
+
+    def warnings(self, row: Connection) -> Sequence[DefinitionWarning]:
+        return [*incomplete(row)]
 
 
-def _column_mistakes(connection: Connection) -> list[Refusal]:
-    found = column_mistakes(connection, except_for={"workspace", "definition"}, spellings=_SPELLINGS)
-    return [InvalidConnection(message).at(_SPELLINGS.get(column, column)) for column, message in found]
+CONNECTIONS = Connections()
 
 
-def _size_mistakes(definition: Any) -> list[Refusal]:
+def parsed(connection: Connection) -> Provider:
+    """As it is now, whatever is stored."""
+    return parse_provider(connection.definition, connection_id=connection.id, key=connection.key, stored=True)
+
+
+def _size_mistakes(definition: Any) -> Iterator[Refusal]:
     if not isinstance(definition, dict):
-        return [InvalidConnection("The connection must be an object.")]
-    if depth(definition) > DEEPEST or json_bytes(definition) > MOST_BYTES:
-        return [InvalidConnection(f"The connection may be {MOST_BYTES // KIB} KiB of JSON, nested {DEEPEST} deep.")]
-    if problem := unstorable(definition):
-        return [InvalidConnection(f"The connection holds {problem}.")]
-    return []
+        yield InvalidConnection("The connection must be an object.")
+    elif depth(definition) > DEEPEST or json_bytes(definition) > MOST_BYTES:
+        yield InvalidConnection(f"The connection may be {MOST_BYTES // KIB} KiB of JSON, nested {DEEPEST} deep.")
+    elif problem := unstorable(definition):
+        yield InvalidConnection(f"The connection holds {problem}.")
 
 
-@transaction.atomic
-def delete_connection(connection: Connection) -> None:
-    """Deletes it. Raises ConnectionInUse if a journey that is active, or in which somebody is, sends by it."""
-    list(
-        Connection.objects.select_for_update().filter(pk=connection.pk)
-    )  # whoever saves a definition waits, or is seen
-    if used := journeys_sending_by(workspace_id=connection.workspace_id, key=connection.key):
-        raise ConnectionInUse(f"Journeys send by {connection.key}: {', '.join(used)}. It cannot be deleted.")
-    gone = change(AuditEntry.Action.DELETED, connection, changes=changes_between(_facts(connection), {}))
-    connection.delete()
-    record(gone)
-
-
-def _facts(connection: Connection) -> Facts:
-    """What the audit tells of it: of secrets, that they differ."""
-    shown, secrets = masked(connection.definition), secrets_of(connection.definition)
-    url = shown.get("url")
-    if isinstance(url, str) and (plain := url_without_secrets(url)) != url:
-        shown, secrets = {**shown, "url": plain}, {**secrets, ("url",): url}
-    told = facts_of(connection) | {"definition": shown}
-    del told["next_at"], told["host"]
-    return told | ({"secrets": (SECRET, sorted(secrets.items()))} if secrets else {})
-
-
-def _comparable(facts: Facts) -> Any:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
+def incomplete(connection: Connection) -> Iterator[DefinitionWarning]:
+    """What is missing in a connection, or may not be meant."""
+    provider = provider_of(connection)
+    if provider.missing:
+        lacks = ", ".join(provider.missing)
+        message = f"The connection {connection.key} is incomplete, so its steps fail: there is no value for {lacks}."
+        yield DefinitionWarning(place="", message=message)
+    for inner in unescaped_markup(provider.request):
+        yield DefinitionWarning(place=inner, message=UNESCAPED)

@@ -6,12 +6,12 @@ It is told wherever a definition is saved, checked or shown. A new kind is one m
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, ClassVar
 
 from customers.conditions import tests_of
 from engage.errors import Refusal
+from engage.resources.resource import DefinitionWarning
 from journeys.connections.providers import provider_of
 from journeys.design.conditions import check_entry_conditions, check_event_where
 from journeys.models import Connection, Journey
@@ -30,17 +30,6 @@ _INNER = re.compile(r"[.\[]")
 
 STATUS_AS_TEXT = 'answer.status is a number, which no text equals: write 200 instead of "200".'
 UNESCAPED = "It has a tag, and a value without escape: what somebody calls themselves would become markup."
-
-
-@dataclass(frozen=True, kw_only=True)
-class DefinitionWarning:
-    """What may not be meant in a definition, though it may be saved."""
-
-    schema_name: ClassVar = "Warning"
-
-    place: Annotated[str, "The place in the definition that it is about, such as `steps[2]`."]
-    message: Annotated[str, "What is the matter, in a sentence."]
-    step_id: str | None = field(default=None, metadata={"hidden": True})  # from the API
 
 
 def in_words(warning: DefinitionWarning) -> str:

@@ -5,21 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from customers.models import Segment
 from engage.models import ApiKey, App, Workspace
 from engage.recipients import addresses_in
-from journeys.models import Connection, Journey, Subscription, Variable
+from engage.resources.fields import Item
+from engage.resources.resource import Resource
+from journeys.models import Journey
 from journeys.seeding.access import written_api_key, written_app
 from journeys.seeding.sections import SECTIONS
-from journeys.seeding.written import (
-    Item,
-    with_secrets_changed,
-    written_connection,
-    written_journeys,
-    written_segment,
-    written_subscription,
-    written_variable,
-)
 from journeys.steps.secrets import Change, Path, is_open
 
 Sections = Mapping[str, Sequence[Item]]
@@ -32,19 +24,14 @@ def items_of(workspace: Workspace) -> dict[str, list[Item]]:
     with none, or that has no scope, is not in it, because a file cannot say so.
     """
     own = {"workspace": workspace}
-    journeys = list(Journey.objects.filter(**own, archived_at=None).order_by("key"))
-    key_of = {journey.id: journey.key for journey in journeys}
+    key_of = dict(Journey.objects.filter(**own, archived_at=None).values_list("id", "key"))
     keys = [
         written_api_key(key, key_of) for key in ApiKey.objects.filter(**own, revoked_at=None).order_by("name", "id")
     ]
     return {
         "apiKeys": [key for key in keys if [] not in key.values()],
         "apps": [written_app(app) for app in App.objects.filter(**own).order_by("name", "id")],
-        "segments": [written_segment(segment) for segment in Segment.objects.filter(**own).order_by("key")],
-        "variables": [written_variable(variable) for variable in Variable.objects.filter(**own).order_by("name")],
-        "connections": [written_connection(one) for one in Connection.objects.filter(**own).order_by("key")],
-        "journeys": written_journeys(journeys),
-        "subscriptions": [written_subscription(one) for one in Subscription.objects.filter(**own).order_by("key")],
+        **{kind.section: kind.all_written(workspace.pk) for kind in Resource.all()},
         **{name: section.write(workspace) for name, section in SECTIONS.items()},
     }
 
@@ -52,8 +39,8 @@ def items_of(workspace: Workspace) -> dict[str, list[Item]]:
 def exported(workspace: Workspace) -> dict[str, Any]:
     """The seed file. Each secret is what the environment is to have: `{"env": "ENGAGE_MAIL_X_TOKEN"}`."""
     found, names = items_of(workspace), Counter[str]()
-    for section in ("connections", "journeys"):
-        found[section] = [_without_secrets(item, names) for item in found[section]]
+    for kind in Resource.all():
+        found[kind.section] = [_without_secrets(kind, item, names) for item in found[kind.section]]
     variables = {item["key"]: item["value"] for item in found["variables"]}
     return {
         "workspace": {
@@ -73,7 +60,7 @@ def _written_alerts(workspace: Workspace) -> Item:
     return {"alerts": alerts} if alerts else {}
 
 
-def _without_secrets(item: Item, names: Counter[str]) -> Item:
+def _without_secrets(kind: Resource[Any], item: Item, names: Counter[str]) -> Item:
     def of_step(step_id: str) -> Change:
         def named(path: Path, value: Any) -> Any:
             if is_open(path):
@@ -85,4 +72,4 @@ def _without_secrets(item: Item, names: Counter[str]) -> Item:
 
         return named
 
-    return with_secrets_changed(item, of_step)
+    return kind.with_secrets(item, of_step)

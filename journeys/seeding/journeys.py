@@ -7,10 +7,11 @@ from typing import cast
 
 from engage.json.documents import Part
 from engage.models import Workspace
+from engage.resources.fields import Described
+from engage.resources.resource import DefinitionWarning
 from journeys.design.authoring import SPELLINGS, InvalidJourney, JourneyChanges, SavedJourney, save_journey
-from journeys.design.warnings import DefinitionWarning
 from journeys.models import Journey, SteeringAct
-from journeys.seeding.reading import Described, InvalidSeed, read_described
+from journeys.seeding.reading import InvalidSeed, read_described
 from journeys.seeding.secrets import read_steps
 from journeys.steering.acts import closed_by
 

@@ -1,235 +1,132 @@
-"""The kinds of definitions that are read, saved, written and deleted one by one (see definitions.py)."""
+"""The kinds of definitions that journeys are made of, as resources: journeys themselves, and segments."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
-from typing import Any, NamedTuple, cast
-
-from django.db.models import Model, QuerySet
+from typing import Any, cast
 
 from customers.audience.membership import SegmentNotFound
 from customers.audience.segments import segment_warnings
 from customers.models import Segment
 from engage.audit.facts import changes_between, facts_of
 from engage.audit.recording import change, record
-from engage.database.object_ids import is_object_id
 from engage.database.statement_limit import longer_statements
-from engage.errors import Refusal
 from engage.json.documents import Part, Reading
-from engage.json.storable import unstorable
-from engage.models import AuditEntry, Workspace
-from journeys.connections.variables import delete_variable, save_variable
+from engage.models import AuditEntry
+from engage.resources.fields import Described, Item
+from engage.resources.resource import DefinitionWarning, Resource, Saving, SecretsChange
+from journeys.connections.variables import VARIABLES
 from journeys.design.authoring import SPELLINGS, JourneyChanges, save_journey
-from journeys.design.connections import ConnectionChanges, delete_connection, save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.design.keeping import archive_journey
-from journeys.design.warnings import DefinitionWarning, warnings_of
+from journeys.design.warnings import warnings_of
 from journeys.entering.trigger import JourneyNotFound
-from journeys.models import LARGEST_BATCH, Connection, Journey, JourneyRevision, Subscription, Variable
-from journeys.seeding.connections import incomplete, read_connection
+from journeys.models import Journey, JourneyRevision
 from journeys.seeding.journeys import READERS
-from journeys.seeding.reading import Described, read_item
+from journeys.seeding.reading import read_item
 from journeys.seeding.segments import SeedSegment, lock_segments, read_segment, seed_segments
-from journeys.seeding.subscriptions import read_subscription
-from journeys.seeding.written import (
-    Item,
-    written_connection,
-    written_journeys,
-    written_segment,
-    written_subscription,
-    written_variable,
-)
-from journeys.subscriptions.saving import SubscriptionChanges, delete_subscription, save_subscription
+from journeys.seeding.written import written_journeys, written_segment
+from journeys.steering.acts import queued_and_inside
+from journeys.steering.moving import Moving, begin_move, would_move
+from journeys.steps.secrets import masked_steps, with_secrets
+from journeys.subscriptions.saving import SUBSCRIPTIONS
 
-
-class ConnectionNotFound(Refusal):
-    """No such connection in the workspace."""
-
-    status = 404
-    error = "Connection not found"
-
-    def __init__(self, key: str) -> None:
-        super().__init__(f"There is no connection {key[:100]!r} in this workspace.")
-
-
-class VariableNotFound(Refusal):
-    """No such variable in the workspace."""
-
-    status = 404
-    error = "Variable not found"
-
-    def __init__(self, key: str) -> None:
-        super().__init__(f"There is no variable {key[:100]!r} in this workspace.")
-
-
-class SubscriptionNotFound(Refusal):
-    """No such subscription in the workspace."""
-
-    status = 404
-    error = "Subscription not found"
-
-    def __init__(self, key: str) -> None:
-        super().__init__(f"There is no subscription {key[:100]!r} in this workspace.")
-
-
-class Saving(NamedTuple):
-    """What a definition is saved over: `stored` is None where there is nothing yet."""
-
-    workspace: Workspace
-    key: str
-    stored: Any
-    confirmed: bool
-    now: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """One kind of definitions. `read` notes mistakes in a reading, `save` raises them.
-
-    `find` selects one by its key, or by its id. `written` is the item as it is stored, with its secrets.
-    """
-
-    missing: Callable[[str], Refusal]
-    find: Callable[[str, str], QuerySet[Any]]
-    read: Callable[[Part, Reading], Any]
-    save: Callable[[Saving, Any], Model]
-    written: Callable[[Any], Item]
-    warnings: Callable[[Any], Sequence[DefinitionWarning]]
-    delete: Callable[[Any, str, datetime], object]
-
-
-def _by(model: type[Model], name: str) -> Callable[[str, str], QuerySet[Any]]:
-    def find(workspace_id: str, named: str) -> QuerySet[Any]:
-        if unstorable(named):
-            return QuerySet(model).none()
-        by_id = name == "key" and is_object_id(named)
-        return QuerySet(model).filter(workspace=workspace_id, **{"pk" if by_id else name: named})
-
-    return find
-
-
-# Journeys ------------------------------------------------------------------------------------------------------------
-
-_WITHOUT_STATE = [name for name in READERS if name != "active"]
 _AS_WRITTEN = {**READERS, "steps": lambda part: part.value}  # a call has no environment
 
 
-def _save_journey(saving: Saving, described: Described) -> Journey:
-    new = Journey(name=saving.key)
-    defaults = {name: getattr(new, name, []) for name in _WITHOUT_STATE}
-    changes = {**defaults, **described.changes}
-    if saving.stored is not None:
-        changes.pop("active", None)
-    return save_journey(
-        workspace=saving.workspace, key=saving.key, now=saving.now, **cast("JourneyChanges", changes)
-    ).journey
+class Journeys(Resource[Journey]):
+    """Journeys, whole; `active` says how a new one begins, and is state afterwards."""
+
+    model, section = Journey, "journeys"
+    missing = JourneyNotFound
+    state = frozenset({"active"})
+
+    def read(self, item: Part, reading: Reading) -> Described:
+        return read_item(item, _AS_WRITTEN, reading, spellings=SPELLINGS)
+
+    def defaults(self, key: str) -> dict[str, Any]:
+        new = Journey(name=key)
+        return {name: getattr(new, name, []) for name in READERS if name not in self.state}
+
+    def replace(self, saving: Saving, described: Described) -> Journey:
+        changes = {**self.defaults(saving.key), **described.changes}
+        if saving.stored is not None:
+            changes.pop("active", None)
+        return save_journey(
+            workspace=saving.workspace, key=saving.key, now=saving.now, **cast("JourneyChanges", changes)
+        ).journey
+
+    def written(self, row: Journey) -> Item:
+        return written_journeys([row])[0]
+
+    def all_written(self, workspace_id: str) -> list[Item]:
+        return written_journeys(self.own(workspace_id).filter(archived_at=None).order_by("key"))
+
+    def with_secrets(self, item: Item, change: SecretsChange) -> Item:
+        return item | {"steps": [with_secrets(step, change(str(step.get("id", "")))) for step in item["steps"]]}
+
+    def masked(self, item: Item) -> Item:
+        return item | {"steps": masked_steps(item["steps"])}
+
+    def gone(self, row: Journey) -> str:
+        return "is that of an archived journey; restore it first." if row.archived_at is not None else ""
+
+    def kept(self, written: Mapping[str, Any], stored: Journey) -> Sequence[DefinitionWarning]:
+        if written.get("active", stored.active) == stored.active:
+            return []
+        message = f"The journey stays {stored.state}: activate and close it by the calls, or in the admin."
+        return [DefinitionWarning(place="active", message=message)]
+
+    def inside(self, stored: Journey) -> int:
+        return queued_and_inside(stored)[1]
+
+    def move(self, row: Journey, *, actor: str, dry_run: bool) -> Moving:
+        return would_move(row) if dry_run else begin_move(row, actor=actor)
+
+    def warnings(self, row: Journey) -> Sequence[DefinitionWarning]:
+        current = JourneyRevision.objects.filter(journey=row, number=row.revision).first()
+        return warnings_of(row, **current.written) if current else []
+
+    def take_away(self, row: Journey, *, actor: str, now: datetime) -> None:
+        """It is archived: whoever is inside, and what was, stays."""
+        archive_journey(row, actor=actor, now=now)
 
 
-def _warnings_of_journey(journey: Journey) -> list[DefinitionWarning]:
-    current = JourneyRevision.objects.filter(journey=journey, number=journey.revision).first()
-    return warnings_of(journey, **current.written) if current else []
+class Segments(Resource[Segment]):
+    """Segments without their members: these are no part of the definition."""
+
+    model, section = Segment, "segments"
+
+    @staticmethod
+    def missing(named: str) -> SegmentNotFound:
+        return SegmentNotFound()
+
+    def read(self, item: Part, reading: Reading) -> Any:
+        return read_segment(item, reading, without=("members",))
+
+    def replace(self, saving: Saving, described: Any) -> Segment:
+        changes = {"name": saving.key, "conditions": None, "managed_by": None, **described.changes}
+        whole: SeedSegment = replace(described, key=saving.key, changes=changes)
+        stored = lock_segments(workspace=saving.workspace, segments=[whole])
+        seed_segments(workspace=saving.workspace, segments=[whole], stored=stored, customers={}, now=saving.now)
+        return Segment.objects.get(workspace=saving.workspace, key=saving.key)
+
+    def written(self, row: Segment) -> Item:
+        return written_segment(row)
+
+    def warnings(self, row: Segment) -> Sequence[DefinitionWarning]:
+        return [DefinitionWarning(place=one.place, message=one.remark) for one in segment_warnings(row)]
+
+    def take_away(self, row: Segment, *, actor: str, now: datetime) -> None:
+        gone = change(AuditEntry.Action.DELETED, row, changes=changes_between(facts_of(row), {}))
+        with longer_statements():  # its members go with it
+            row.delete()
+        record(gone)
 
 
-JOURNEYS = Kind(
-    missing=JourneyNotFound,
-    find=_by(Journey, "key"),
-    read=lambda part, read: read_item(part, _AS_WRITTEN, read, spellings=SPELLINGS),
-    save=_save_journey,
-    written=lambda journey: written_journeys([journey])[0],
-    warnings=_warnings_of_journey,
-    delete=lambda journey, actor, now: archive_journey(journey, actor=actor, now=now),
-)
+JOURNEYS = Journeys()
+SEGMENTS = Segments()
 
-# Segments ------------------------------------------------------------------------------------------------------------
-
-
-def _save_segment(saving: Saving, described: SeedSegment) -> Segment:
-    changes = {"name": saving.key, "conditions": None, "managed_by": None, **described.changes}
-    whole = replace(described, key=saving.key, changes=changes)
-    stored = lock_segments(workspace=saving.workspace, segments=[whole])
-    seed_segments(workspace=saving.workspace, segments=[whole], stored=stored, customers={}, now=saving.now)
-    return Segment.objects.get(workspace=saving.workspace, key=saving.key)
-
-
-def _delete_segment(segment: Segment, _: str, __: datetime) -> None:
-    gone = change(AuditEntry.Action.DELETED, segment, changes=changes_between(facts_of(segment), {}))
-    with longer_statements():  # its members go with it
-        segment.delete()
-    record(gone)
-
-
-SEGMENTS = Kind(
-    missing=lambda _: SegmentNotFound(),
-    find=_by(Segment, "key"),
-    read=partial(read_segment, without=("members",)),
-    save=_save_segment,
-    written=written_segment,
-    warnings=lambda segment: [
-        DefinitionWarning(place=one.place, message=one.remark) for one in segment_warnings(segment)
-    ],
-    delete=_delete_segment,
-)
-
-# Connections ---------------------------------------------------------------------------------------------------------
-
-
-def _save_connection(saving: Saving, described: Described) -> Connection:
-    defaults: dict[str, Any] = {
-        "name": saving.key,
-        "channel": Connection.Channel.OTHER.value,
-        "per_second": None,
-        "definition": {},
-    }
-    changes = cast("ConnectionChanges", {**defaults, **described.changes})
-    return save_connection(
-        workspace=saving.workspace, key=saving.key, now=saving.now, confirmed=saving.confirmed, **changes
-    ).connection
-
-
-CONNECTIONS = Kind(
-    missing=ConnectionNotFound,
-    find=_by(Connection, "key"),
-    read=read_connection,
-    save=_save_connection,
-    written=written_connection,
-    warnings=lambda connection: [*incomplete(connection, place="")],
-    delete=lambda connection, _, __: delete_connection(connection),
-)
-
-# Variables -----------------------------------------------------------------------------------------------------------
-
-
-def _save_variable(saving: Saving, described: Described) -> Variable:
-    return save_variable(
-        workspace=saving.workspace, name=saving.key, value=described.changes.get("value"), now=saving.now
-    )[0]
-
-
-VARIABLES = Kind(
-    missing=VariableNotFound,
-    find=_by(Variable, "name"),
-    read=lambda part, read: read_item(part, {"value": lambda value: value.value}, read),
-    save=_save_variable,
-    written=written_variable,
-    warnings=lambda _: [],
-    delete=lambda variable, _, __: delete_variable(variable),
-)
-
-# Subscriptions -------------------------------------------------------------------------------------------------------
-
-
-def _save_subscription(saving: Saving, described: Described) -> Subscription:
-    defaults: dict[str, Any] = {"url": "", "types": None, "journeys": None, "batch": LARGEST_BATCH}
-    changes = cast("SubscriptionChanges", {**defaults, **described.changes})
-    return save_subscription(workspace=saving.workspace, key=saving.key, now=saving.now, **changes).subscription
-
-
-SUBSCRIPTIONS = Kind(
-    missing=SubscriptionNotFound,
-    find=_by(Subscription, "key"),
-    read=read_subscription,
-    save=_save_subscription,
-    written=written_subscription,
-    warnings=lambda _: [],
-    delete=lambda subscription, _, __: delete_subscription(subscription),
-)
+# What is named comes before what names it: a seed file is saved in this order.
+KINDS: Sequence[Resource[Any]] = (SEGMENTS, VARIABLES, CONNECTIONS, JOURNEYS, SUBSCRIPTIONS)
+Resource.register(*KINDS)

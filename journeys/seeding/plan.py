@@ -11,7 +11,7 @@ from django.db import transaction
 from customers.models import Customer, SegmentMembership
 from engage.audit.facts import facts_of
 from engage.models import Workspace
-from journeys.design.warnings import DefinitionWarning
+from engage.resources.resource import DefinitionWarning
 from journeys.seeding.export import items_of
 from journeys.seeding.seed import Seed, SeededWorkspace, seed_workspace
 
@@ -69,11 +69,7 @@ def _names_in_file(seeded: SeededWorkspace) -> set[str]:
         "apiKeys": seeded.api_keys,
         "apps": seeded.apps,
         "customers": seeded.customers,
-        "segments": seeded.segments,
-        "variables": seeded.variables,
-        "connections": seeded.connections,
-        "journeys": seeded.journeys,
-        "subscriptions": seeded.subscriptions,
+        **seeded.defined,
         **seeded.others,
     }
     return {f"{section} {name}" for section, names in sections.items() for name in names}

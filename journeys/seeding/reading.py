@@ -1,7 +1,6 @@
 """What all parts of a seed file share: how they refuse, texts that fit their column, and how rows are stored."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,6 +12,7 @@ from engage.audit.recording import record, saved
 from engage.database.keys import KeyField, refuse_ambiguous_key
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
+from engage.resources.fields import Described
 
 
 class InvalidSeed(Refusal):
@@ -48,15 +48,6 @@ def refuse_duplicates(parts: Iterable[Part]) -> None:
         if text in places:
             part.refuse(f"is the same as {places[text]}.")
         places[text] = part.place
-
-
-@dataclass(frozen=True, kw_only=True)
-class Described:
-    """What stands under a key at `place`, and the values of the fields that are given, by the domain's names."""
-
-    place: str
-    key: str
-    changes: Mapping[str, Any]
 
 
 def read_described(

@@ -7,7 +7,7 @@
    UPDATE, so that other work goes on: a stronger lock would block the creation of customers meanwhile.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,17 +21,17 @@ from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.json.documents import Part
 from engage.models import Workspace
-from journeys.design.warnings import DefinitionWarning
+from engage.resources.fields import Described
+from engage.resources.resource import DefinitionWarning, Resource
 from journeys.seeding.access import SeedApiKey, SeedApp, read_api_keys, read_apps, seed_api_keys, seed_apps
-from journeys.seeding.connections import read_connections, seed_connections
 from journeys.seeding.crowd import seed_crowd
 from journeys.seeding.customers import SeedCustomer, read_customers, seed_customers
 from journeys.seeding.journeys import read_journeys, seed_journeys
-from journeys.seeding.reading import Described, InvalidSeed, require_new_key, text_for
+from journeys.seeding.kinds import JOURNEYS, SEGMENTS
+from journeys.seeding.reading import InvalidSeed, require_new_key, text_for
+from journeys.seeding.resources import SeededSection, read_section, seed_section
 from journeys.seeding.sections import SECTIONS
 from journeys.seeding.segments import SeedSegment, lock_segments, read_segments, seed_segments
-from journeys.seeding.subscriptions import read_subscriptions, seed_subscriptions
-from journeys.seeding.variables import read_variables, seed_variables, take_variables_away
 
 
 class SeedingDisturbed(Refusal):
@@ -55,10 +55,8 @@ class Seed:
     apps: Sequence[SeedApp]
     customers: Sequence[SeedCustomer]
     segments: Sequence[SeedSegment]
-    variables: Mapping[str, Any]
-    connections: Sequence[Described]
     journeys: Sequence[Described]
-    subscriptions: Sequence[Described]
+    resources: Mapping[str, Sequence[Described]]
     others: Mapping[str, Any]
 
 
@@ -66,8 +64,8 @@ class Seed:
 class SeededWorkspace:
     """The ids of what was described, by name or key; for API keys the new secrets, None if the secret was kept.
 
-    `stay_closed` says of the journeys that were not opened, by key, who has closed them. `warnings` are about
-    definitions, with places in the description.
+    `defined` has those of the definitions, segments among them, by their section. `stay_closed` says of the journeys
+    that were not opened, by key, who has closed them. `warnings` are about definitions, with places in the description.
     """
 
     workspace: Workspace
@@ -75,10 +73,7 @@ class SeededWorkspace:
     apps: Mapping[str, str]
     customers: Mapping[str, str]
     segments: Mapping[str, str]
-    variables: Mapping[str, str]
-    connections: Mapping[str, str]
-    journeys: Mapping[str, str]
-    subscriptions: Mapping[str, str]
+    defined: Mapping[str, Mapping[str, str]]
     stay_closed: Mapping[str, str]
     others: Mapping[str, Mapping[str, str]]
     crowd_made: int
@@ -111,11 +106,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
             "apiKeys",
             "apps",
             "customers",
-            "segments",
-            "variables",
-            "connections",
-            "journeys",
-            "subscriptions",
+            *(kind.section for kind in Resource.all()),
             *SECTIONS,
         ],
     )
@@ -134,12 +125,21 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         apps=read_apps(part("apps")),
         customers=read_customers(part("customers")),
         segments=read_segments(part("segments")),
-        variables=read_variables(whole.get("variables") or Part({}, "variables", InvalidSeed)),
-        connections=read_connections(part("connections")),
         journeys=read_journeys(part("journeys")),
-        subscriptions=read_subscriptions(part("subscriptions")),
+        resources={
+            kind.section: read_section(kind, whole[kind.section]) for kind in _resources() if kind.section in whole
+        },
         others={name: section.read(part(name)) for name, section in SECTIONS.items()},
     )
+
+
+def _resources(*, named_by_journeys: bool | None = None) -> Iterator[Resource[Any]]:
+    """The kinds that are seeded by what they say of themselves: all, or those before or behind journeys."""
+    kinds = Resource.all()
+    for place, kind in enumerate(kinds):
+        is_before = place < kinds.index(JOURNEYS)
+        if kind not in (JOURNEYS, SEGMENTS) and named_by_journeys in (None, is_before):
+            yield kind
 
 
 def seed_workspace(
@@ -171,29 +171,37 @@ def _take_time() -> None:
 
 def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime, confirmed: bool) -> SeededWorkspace:
     workspace = _locked_workspace(seed)
+
+    def seed_one(kind: Resource[Any]) -> SeededSection:
+        return seed_section(kind, workspace=workspace, described=seed.resources.get(kind.section, []), now=now)
+
     stored_segments = lock_segments(workspace=workspace, segments=seed.segments)  # before customers, as everywhere
     customers = seed_customers(workspace=workspace, customers=seed.customers, now=now)
     crowd_made = seed_crowd(workspace=workspace, size=crowd_size)
     segments = seed_segments(
         workspace=workspace, segments=seed.segments, stored=stored_segments, customers=customers, now=now
     )
-    variables = seed_variables(workspace=workspace, values=seed.variables, now=now)
-    connections = seed_connections(workspace=workspace, connections=seed.connections, now=now)
+    named = [seed_one(kind) for kind in _resources(named_by_journeys=True)]
     others = {name: section.seed(workspace, seed.others[name]) for name, section in SECTIONS.items()}
     seeded = seed_journeys(workspace=workspace, journeys=seed.journeys, now=now)
-    if not confirmed:
-        connections.require_unbroken()
-    take_variables_away(workspace=workspace, values=seed.variables)
+    for section in named:
+        if not confirmed:
+            section.require_unbroken()
+        section.take_away()
+    naming = [seed_one(kind) for kind in _resources(named_by_journeys=False)]
+    ids = {SEGMENTS.section: segments.ids, JOURNEYS.section: seeded.ids}
+    ids |= {one.kind.section: one.ids for one in (*named, *naming)}
     return SeededWorkspace(
         workspace=workspace,
         customers=customers,
         segments=segments.ids,
-        variables=variables,
-        connections=connections.ids,
-        journeys=seeded.ids,
-        subscriptions=seed_subscriptions(workspace=workspace, subscriptions=seed.subscriptions, now=now),
+        defined={kind.section: ids[kind.section] for kind in Resource.all()},
         stay_closed=seeded.stay_closed,
-        warnings=[*segments.warnings, *connections.warnings(), *seeded.warnings],
+        warnings=[
+            *segments.warnings,
+            *(warning for one in (*named, *naming) for warning in one.warnings()),
+            *seeded.warnings,
+        ],
         others=others,
         apps=seed_apps(workspace=workspace, apps=seed.apps),
         api_keys=seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys),

@@ -14,7 +14,7 @@ from engage.database.sql import Rows, Statement
 from engage.json.compact import same_json
 from engage.json.documents import Part, Reading
 from engage.models import Workspace
-from journeys.design.warnings import DefinitionWarning
+from engage.resources.resource import DefinitionWarning
 from journeys.seeding.reading import read_item, refuse_duplicates, require_new_key, store, text_for
 
 # Whoever is put in or taken out is kept from being erased until the seeding ends, and before it changes a membership:

@@ -3,16 +3,13 @@
 Secrets stand in them as they are: whoever shows an item masks it.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from customers.models import Segment
+from engage.resources.fields import Item
 from journeys.design.authoring import SPELLINGS
-from journeys.models import Connection, Journey, JourneyRevision, Subscription, Variable
-from journeys.steps.provider import FIELDS
-from journeys.steps.secrets import Change, with_secrets
+from journeys.models import Journey, JourneyRevision
 
-Item = dict[str, Any]
 _OF_EVENTS = frozenset({"event_name", "event_where", "event_from_bridge"})
 
 
@@ -42,28 +39,3 @@ def written_segment(segment: Segment) -> Item:
         "conditions": segment.conditions,
         "managedBy": segment.managed_by,
     }
-
-
-def written_connection(connection: Connection) -> Item:
-    columns = {
-        "key": connection.key,
-        "name": connection.name,
-        "channel": connection.channel,
-        "perSecond": connection.per_second,
-    }
-    return columns | {name: connection.definition[name] for name in FIELDS if name in connection.definition}
-
-
-def written_variable(variable: Variable) -> Item:
-    return {"key": variable.name, "value": variable.value}
-
-
-def written_subscription(subscription: Subscription) -> Item:
-    return {name: getattr(subscription, name) for name in ("key", "url", "types", "journeys", "batch")}
-
-
-def with_secrets_changed(item: Item, change: Callable[[str], Change]) -> Item:
-    """The item with each of its secrets changed; `change` is given the id of the step, "" for a connection."""
-    if "steps" not in item:
-        return dict(with_secrets(item, change("")))
-    return item | {"steps": [with_secrets(step, change(str(step.get("id", "")))) for step in item["steps"]]}

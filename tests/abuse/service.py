@@ -8,7 +8,7 @@ from bridge.api.in_app import DELIVERY
 from bridge.api.interactions import MESSAGE
 from engage.models import App, Workspace
 from journeys.models import Connection, Enrollment, Variable
-from journeys.subscriptions.saving import save_subscription
+from journeys.subscriptions.saving import SUBSCRIPTIONS
 from tests.abuse.calls import Call, good_calls
 from tests.bridge.in_app.deliveries import deliver
 from tests.support.calls import data, let_workers_decide, trigger
@@ -34,9 +34,7 @@ class Service:
         mail = Connection.objects.create(
             workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}
         )
-        crm = save_subscription(
-            workspace=workspace, key="crm", now=timezone.now(), url="https://crm.example/"
-        ).subscription
+        crm = SUBSCRIPTIONS.save(workspace=workspace, key="crm", now=timezone.now(), url="https://crm.example/").row
         queued = data(trigger(server, journey, {"external_id": "ada"}))
         self._server = server
         server.headers["If-Match"] = "*"

@@ -56,7 +56,7 @@ def test_one_is_made_and_edited_without_losing_its_secrets(staff: Client, acme: 
 
 
 def test_a_change_that_breaks_journeys_is_told_and_confirmed(staff: Client, acme: Workspace) -> None:
-    made = connect(acme, URL).connection
+    made = connect(acme, URL).row
     journey_of(acme, STEP)
     assert "Journeys that send by it: " in page_of(staff, made)
     narrow = definition(URL, headers={"X-Token": "***"}, inputs={**INPUTS, "required": ["to", "text", "cc"]})
@@ -74,7 +74,7 @@ def test_a_change_that_breaks_journeys_is_told_and_confirmed(staff: Client, acme
 
 @pytest.mark.django_db(transaction=True)
 def test_a_test_is_sent_at_once_and_its_answer_shown(staff: Client, acme: Workspace, receiver: Receiver) -> None:
-    made = connect(acme, receiver.url("/status/503"), secretUrl=True).connection
+    made = connect(acme, receiver.url("/status/503"), secretUrl=True).row
     path = page_url(made).replace("/change/", "/test/")
     page = unescape(staff.post(path, {"inputs": '{"to": "a@b.example", "text": "Hello", "n": 1}'}).content.decode())
     assert "It failed" in page
@@ -103,7 +103,7 @@ def test_a_test_goes_by_the_rules_for_answers_as_a_step_does(
         ("queued", "It went well", ""),
     ):
         url = receiver.url(f'/answer?body={{"status":"{answer}","id":"m-1"}}')
-        made = connect(acme, url, ok=ok, keep={"messageId": "id"}).connection
+        made = connect(acme, url, ok=ok, keep={"messageId": "id"}).row
         path = page_url(made).replace("/change/", "/test/")
         page = unescape(staff.post(path, {"inputs": '{"to": "a", "text": "b"}'}).content.decode())
         assert said in page
@@ -131,7 +131,7 @@ def test_presets_fill_the_form_and_lack_their_secrets(staff: Client, acme: Works
 
 @pytest.mark.slow
 def test_admins_change_them_and_others_look_without_secrets(acme: Workspace, rival: Workspace) -> None:
-    made = connect(acme, URL).connection
+    made = connect(acme, URL).row
     paths = [page_url(made), page_url(made).replace("/change/", "/test/")]
     for role in ("viewer", "support", "author"):
         client = member(role, acme=role)

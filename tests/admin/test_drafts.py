@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.design.connections import save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.models import Journey, JourneyRevision
 from tests.admin.drawn import drawing_in, node_in, ways_of
 from tests.admin.journey_form import ADD, STEPS, make, said
@@ -117,7 +117,7 @@ def test_the_form_knows_where_to_ask_and_examples_of_steps(staff: Client, acme: 
     assert editor["url"] == NEW
     steps = [json.loads(example["text"]) for example in editor["examples"]]
     definition = {"url": "https://mail.example/send"}
-    save_connection(workspace=acme, key="postmark", now=timezone.now(), definition=definition)
+    CONNECTIONS.save(workspace=acme, key="postmark", now=timezone.now(), definition=definition)
     offer(acme, key="spring-sale")
     assert drafted(staff, workspace=acme.id, key="k", steps=steps)["mistakes"] == []
     journey = JourneyFactory.create(workspace=acme)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from engage.admin.parts.columns import page_url
 from engage.models import AuditEntry, Workspace
 from journeys.models import Push, Subscription
-from journeys.subscriptions.saving import save_subscription
+from journeys.subscriptions.saving import SUBSCRIPTIONS
 from tests.admin.forms import edit, form_of
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def test_it_is_made_changed_and_deleted(staff: Client, acme: Workspace) -> None:
 
 
 def test_a_paused_one_is_shown_tried_and_resumed(staff: Client, acme: Workspace) -> None:
-    crm = save_subscription(workspace=acme, key="crm", now=timezone.now(), url="https://crm.example/").subscription
+    crm = SUBSCRIPTIONS.save(workspace=acme, key="crm", now=timezone.now(), url="https://crm.example/").row
     assert "Paused:" not in staff.get("/admin/").content.decode()
     Subscription.objects.update(paused_at=timezone.now(), last_failure="Answered 500.")
     assert "Paused:" in staff.get("/admin/").content.decode()

@@ -4,7 +4,7 @@ from django.test import Client
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.design.connections import save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.models import Enrollment
 from tests.admin.drawn import BRANCH, drawing_in, lit, marks, node_in, notes_of
@@ -38,7 +38,7 @@ def test_the_page_begins_with_the_way_and_where_it_stands(staff: Client, server:
 
 
 def test_a_step_that_did_not_send_says_so(staff: Client, server: ServerClient, acme: Workspace) -> None:
-    save_connection(workspace=acme, key="sms", now=timezone.now(), definition=SMS)
+    CONNECTIONS.save(workspace=acme, key="sms", now=timezone.now(), definition=SMS)
     enrollment = walked(server, acme, [{"id": "text", "type": "send", "connection": "sms", "inputs": {"to": ""}}, DAY])
     [said] = notes_of(drawing_in(page_of(staff, enrollment), "way-drawing"), "text")
     assert said.startswith("skipped ")

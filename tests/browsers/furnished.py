@@ -13,9 +13,9 @@ from customers.models import Customer, Segment
 from engage.audit.acting import by_staff
 from engage.models import ApiKey, App, AuditEntry, Membership, Workspace
 from journeys.connections.presets import presets
-from journeys.connections.variables import save_variable
+from journeys.connections.variables import VARIABLES
 from journeys.design.authoring import save_journey
-from journeys.design.connections import save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.models import (
     Connection,
     Enrollment,
@@ -101,7 +101,7 @@ def _tour(workspace: Workspace, server: ServerClient) -> Journey:
     """In its second revision, with people at several of its steps."""
     steps = tour_steps(receiver="https://mail.example")
     definition = tour_connection(receiver="https://mail.example")
-    save_connection(workspace=workspace, key=MAILER, now=timezone.now(), channel="email", definition=definition)
+    CONNECTIONS.save(workspace=workspace, key=MAILER, now=timezone.now(), channel="email", definition=definition)
     written: Any = {"name": "Tour of every step", "max_entries_per_customer": 3}
     for revision in (steps[1:], steps):
         journey = save_journey(
@@ -126,8 +126,8 @@ def _renewal(workspace: Workspace, server: ServerClient) -> None:
         preset = presets()[key]
         definition = {name: preset[name] for name in FIELDS if name in preset} | secrets
         columns: Any = {name: preset[name] for name in ("name", "channel")}
-        save_connection(workspace=workspace, key=key, now=now, definition=definition, **columns)
-    save_variable(workspace=workspace, name="colours", value=["green", {"of": "leaves"}], now=now)
+        CONNECTIONS.save(workspace=workspace, key=key, now=now, definition=definition, **columns)
+    VARIABLES.save(workspace=workspace, key="colours", value=["green", {"of": "leaves"}], now=now)
     steps: list[Any] = [
         {"id": "text", "type": "send", "connection": "twilio",
          "inputs": {"to": "{{ customer.phone }}", "from": "Shop", "text": "It renews soon: {{ vars.colours[0] }}."}},

@@ -11,7 +11,7 @@ from django.utils import timezone
 from customers.models import Customer, Segment
 from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, save_journey
-from journeys.design.connections import save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.models import Journey
 from journeys.seeding.reading import InvalidSeed
 from journeys.seeding.seed import read_seed, seed_workspace
@@ -72,7 +72,7 @@ def made(workspace: Workspace, key: str) -> dict[str, Any]:
         "journey of a file": lambda: seed(journeys=[{"key": key}]),
         "segment of a file": lambda: seed(segments=[{"key": key}]),
         "workspace of a file": lambda: seed(workspace={"key": key}),
-        "connection": lambda: save_connection(
+        "connection": lambda: CONNECTIONS.save(
             workspace=workspace, key=key, now=timezone.now(), definition={"url": "https://mail.example/"}
         ),
         "segment of the admin": lambda: Segment(workspace=workspace, key=key, name="x").full_clean(),

@@ -21,7 +21,7 @@ from engage.credentials import digest
 from engage.management.accounts import save_account
 from engage.models import ApiKey, Workspace
 from journeys.design.authoring import save_journey
-from journeys.design.connections import save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.seeding.access import SeedApiKey, seed_api_keys
 from journeys.webhooks.signing_secrets import current_secrets
 
@@ -93,7 +93,7 @@ def _make_another_key(workspace: Workspace) -> str | None:
 def _save_tour(workspace: Workspace, *, receiver: str) -> str:
     """Creates the tour and its connection, or points them at the receiver's current address; returns the tour's id."""
     with acting(command("prepare")):
-        save_connection(
+        CONNECTIONS.save(
             workspace=workspace,
             key=MAILER,
             now=timezone.now(),

@@ -4,26 +4,25 @@ import json
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from engage.admin.parts.columns import Json, badge, json_block, link, page_url
-from engage.admin.parts.edits import TakenMeanwhile
+from engage.admin.parts.definitions import DefinitionAdmin
 from engage.admin.parts.filters import ChoicesDropdownFilter
 from engage.admin.parts.json_field import JsonField
 from engage.admin.parts.panels import Panel, show_on
-from engage.admin.parts.records import RecordAdmin
 from engage.errors import Refusal
 from engage.models import Workspace
 from journeys.admin.connections.form import ConnectionForm, shown_of
 from journeys.connections.presets import presets
 from journeys.connections.providers import provider_of
 from journeys.connections.using import journeys_sending_by
-from journeys.design.connections import ConnectionInUse, delete_connection, save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.models import Connection, Journey
 from journeys.operations.sending_once import send_once
 from journeys.steps.provider import FIELDS
@@ -52,8 +51,8 @@ class _Definition(Json):
 
 
 @admin.register(Connection)
-class ConnectionAdmin(RecordAdmin):
-    form = ConnectionForm
+class ConnectionAdmin(DefinitionAdmin):
+    form, resource = ConnectionForm, CONNECTIONS
     reads_people = True
     list_display = ("name", "key", "channel", "status", "workspace", "updated_at")
     list_filter = (("channel", ChoicesDropdownFilter),)
@@ -65,7 +64,6 @@ class ConnectionAdmin(RecordAdmin):
         (None, {"fields": (("id", "host"), ("created_at", "updated_at"))}),
     )
     written_once = ("workspace", "key")
-    audited_elsewhere = True
     change_form_outer_before_template: Any = "journeys/admin/connection.html"
 
     @display(description="state")
@@ -123,26 +121,6 @@ class ConnectionAdmin(RecordAdmin):
             "may_test": self.has_change_permission(request),
             "example_inputs": _example(record),
         }
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        confirmed = bool(form.cleaned_data.get("confirm"))
-        workspace = form.cleaned_data.get("workspace") or obj.workspace
-        key = form.cleaned_data.get("key") or obj.key
-        saved = save_connection(workspace=workspace, key=key, now=timezone.now(), confirmed=confirmed, **form.changes())
-        if not change and saved.outcome != "created":
-            raise TakenMeanwhile
-        for name in ("pk", "workspace", "key", "name", "definition", "host", "updated_at"):
-            setattr(obj, name, getattr(saved.connection, name))
-
-    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        try:
-            return super().delete_view(request, *args, **kwargs)
-        except ConnectionInUse as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
-            return HttpResponseRedirect(request.path.replace("/delete/", "/change/"))
-
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        delete_connection(obj)
 
 
 def _example(connection: Connection) -> str:

@@ -1,14 +1,14 @@
 """The form of a connection."""
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from unfold.widgets import UnfoldBooleanSwitchWidget
 
+from engage.admin.parts.definitions import DefinitionForm
 from engage.admin.parts.json_field import JsonField
-from engage.errors import Refusal
 from journeys.connections.using import journeys_broken_by
-from journeys.design.connections import ConnectionChanges, checked
+from journeys.design.connections import CONNECTIONS, parsed
 from journeys.models import Connection
 from journeys.steps.provider import FIELDS
 from journeys.steps.secrets import masked
@@ -22,8 +22,11 @@ def shown_of(definition: dict[str, Any]) -> dict[str, Any]:
     return {name: hidden[name] for name in FIELDS if name in hidden}
 
 
-class ConnectionForm(forms.ModelForm[Connection]):
-    """Checks the rules that apply whenever a connection is saved; secrets come as masks, which keep what is stored."""
+class ConnectionForm(DefinitionForm):
+    """Secrets come as masks, which keep what is stored."""
+
+    resource = CONNECTIONS
+    otherwise = "definition"
 
     definition = JsonField(
         named="definition",
@@ -48,28 +51,10 @@ class ConnectionForm(forms.ModelForm[Connection]):
         if self.instance.definition:
             self.initial["definition"] = shown_of(self.instance.definition)
 
-    def clean(self) -> None:
-        super().clean()
-        if self.errors:
+    def checked(self) -> None:
+        row = super().checked()
+        stored = Connection.objects.filter(pk=row.pk).exists()
+        if not stored or self.cleaned_data.get("confirm"):
             return
-        named = {name: self.cleaned_data[name] for name in ("workspace", "key") if name in self.cleaned_data}
-        if named and Connection.objects.filter(**named).exists():
-            self.add_error("key", "The workspace has a connection with this key already.")
-            return
-        stored = Connection.objects.filter(pk=self.instance.pk).first()
-        try:
-            _, provider = checked(stored or Connection(**named, definition={}), self.changes())
-        except Refusal as refusal:
-            for one in refusal.all_found():
-                self.add_error("definition", one.message)
-            return
-        if stored is None or self.cleaned_data.get("confirm"):
-            return
-        for broken in journeys_broken_by(provider, workspace_id=stored.workspace_id):
+        for broken in journeys_broken_by(parsed(row), workspace_id=row.workspace_id):
             self.add_error("confirm", f"By this, the journey {broken}")
-
-    def changes(self) -> ConnectionChanges:
-        return cast("ConnectionChanges", {name: self.cleaned_data[name] for name in (*_COLUMNS, "definition")})
-
-    def _post_clean(self) -> None:
-        """The instance keeps what is stored: masks are for save_connection alone."""

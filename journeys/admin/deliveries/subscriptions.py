@@ -4,30 +4,25 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
 from engage.admin.parts.columns import badge
-from engage.admin.parts.edits import TakenMeanwhile
+from engage.admin.parts.definitions import DefinitionAdmin, DefinitionForm
 from engage.admin.parts.filters import ChoicesDropdownFilter, SelectFilter
 from engage.admin.parts.panels import Panel, show_on
-from engage.admin.parts.records import ReadOnlyAdmin, RecordAdmin
-from engage.errors import Refusal
+from engage.admin.parts.records import ReadOnlyAdmin
 from engage.feed import FeedType
 from engage.models import Workspace
 from journeys import wakeups
 from journeys.models import Push, Subscription
 from journeys.subscriptions.saving import (
-    check_subscription,
-    delete_subscription,
+    SUBSCRIPTIONS,
     resume_subscription,
-    save_subscription,
     try_subscription,
 )
 
@@ -35,7 +30,8 @@ _DIGITS = 18  # of a number that is none of ours
 _FIELDS = ("url", "types", "journeys", "batch")
 
 
-class SubscriptionForm(forms.ModelForm[Subscription]):
+class SubscriptionForm(DefinitionForm):
+    resource = SUBSCRIPTIONS
     url = forms.CharField(
         help_text="Where events are posted, signed as webhooks are.", widget=UnfoldAdminTextInputWidget
     )
@@ -62,28 +58,10 @@ class SubscriptionForm(forms.ModelForm[Subscription]):
         names = [name.strip() for name in self.cleaned_data["journeys"].split(",")]
         return [name for name in names if name] or None
 
-    def clean(self) -> None:
-        super().clean()
-        if self.errors:
-            return
-        said = self.cleaned_data
-        whole = Subscription(
-            pk=self.instance.pk,
-            workspace=said.get("workspace") or self.instance.workspace,
-            key=said.get("key") or self.instance.key,
-            **{name: said[name] for name in _FIELDS},
-        )
-        try:
-            check_subscription(whole)
-        except Refusal as refusal:
-            for one in refusal.all_found():
-                field = one.place.partition("[")[0]
-                self.add_error(field if field in self.fields else None, ValidationError(one.message))
-
 
 @admin.register(Subscription)
-class SubscriptionAdmin(RecordAdmin):
-    form = SubscriptionForm
+class SubscriptionAdmin(DefinitionAdmin):
+    form, resource = SubscriptionForm, SUBSCRIPTIONS
     reads_people = True
     list_display = ("key", "status", "url", "workspace", "failing_since", "paused_at")
     search_fields = ("key", "=id")
@@ -98,7 +76,6 @@ class SubscriptionAdmin(RecordAdmin):
         ),
     )  # fmt: skip
     written_once = ("workspace", "key")
-    audited_elsewhere = True
     change_form_outer_before_template: Any = "journeys/admin/subscription.html"
 
     @display(description="state")
@@ -138,18 +115,6 @@ class SubscriptionAdmin(RecordAdmin):
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
         return {"may_change": self.has_change_permission(request)}
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        said = form.cleaned_data
-        workspace, key = said.get("workspace") or obj.workspace, said.get("key") or obj.key
-        changes: Any = {name: said[name] for name in _FIELDS if name in said}
-        saved = save_subscription(workspace=workspace, key=key, now=timezone.now(), **changes)
-        if not change and saved.outcome != "created":
-            raise TakenMeanwhile
-        obj.pk = saved.subscription.pk
-
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        delete_subscription(obj)
 
 
 show_on(Workspace, Panel(model=Subscription, by="workspace", columns=("__str__", "status", "url", "paused_at")))

@@ -12,9 +12,9 @@ from django.forms.widgets import Script
 
 from engage.admin.parts.columns import shown
 from engage.errors import Refusal
+from engage.resources.resource import DefinitionWarning
 from journeys.counts.shares import in_words, percent
 from journeys.counts.stats import JourneyStats
-from journeys.design.warnings import DefinitionWarning
 from journeys.models import JourneyRevision
 from journeys.steps.graph import Edge, Graph, Node, graph_of
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED

@@ -12,10 +12,11 @@ from django.urls import reverse
 from engage.admin.parts.columns import may_view
 from engage.errors import Refusal
 from engage.json.instants import has_room
+from engage.resources.resource import DefinitionWarning
 from journeys.admin.drawing.drawings import TOLD, TOLD_IN_APP, Drawing, counted
 from journeys.counts.shares import in_words
 from journeys.counts.stats import JourneyStats, Span, journey_stats
-from journeys.design.warnings import DefinitionWarning, warnings_of
+from journeys.design.warnings import warnings_of
 from journeys.models import Enrollment, Journey, JourneyRevision
 from journeys.steps.graph import Graph, graph_of
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED

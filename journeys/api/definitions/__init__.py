@@ -1,9 +1,9 @@
 """The calls about definitions, each as the item of a seed file: made, read, changed and deleted.
 
 1. calls.py: what they have in common, from If-Match to a dry run; bodies.py: what they take and answer.
-2. journeys.py, segments.py, connections.py, variables.py, subscriptions.py: three calls for each kind.
+2. each.py: three calls for each kind that says what they are; journeys.py, segments.py: those of these two.
 """
 
-from journeys.api.definitions import connections, journeys, segments, subscriptions, variables
+from journeys.api.definitions import each, journeys, segments
 
-__all__ = ["connections", "journeys", "segments", "subscriptions", "variables"]
+__all__ = ["each", "journeys", "segments"]

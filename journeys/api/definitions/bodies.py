@@ -8,8 +8,8 @@ from engage.calls.queries import DryRun
 from engage.database.object_ids import ObjectId
 from engage.json.fields import LEFT_OUT
 from engage.json.keywords import Keywords
-from journeys.design.warnings import DefinitionWarning
-from journeys.models import LARGEST_BATCH
+from engage.resources.fields import Fields
+from engage.resources.resource import DefinitionWarning
 from journeys.steering.moving import Moving
 
 _TEXT = Keywords(type="string")
@@ -21,7 +21,7 @@ _MANAGED_BY = "What it comes from, such as `git:acme/journeys`: staff are asked 
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Named:
+class _Named(Fields):
     key: Annotated[Any, _KEY, _TEXT] = None
     name: Annotated[Any, "What people call it; the key by default.", _TEXT] = None
 
@@ -69,52 +69,6 @@ class SegmentBody(_Named):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectionBody(_Named):
-    """A connection, whole. What is left out, or null, gets its default; `***` keeps a secret that is stored."""
-
-    channel: Annotated[Any, "`email`, `sms`, `push`, `chat`, or `other`, the default.", _TEXT] = None
-    per_second: Annotated[
-        Any, "How many requests begin in a second; as many as there is room for.", Keywords(type="number")
-    ] = None
-    url: Annotated[Any, "Where the request goes to: a template. Required.", _TEXT] = None
-    secret_url: Annotated[Any, "Whether the URL is a secret; false.", _FLAG] = None
-    method: Annotated[Any, "The request's method; `POST`.", _TEXT] = None
-    headers: Annotated[Any, "Headers by name. Their values are secrets.", _OBJECT] = None
-    auth: Annotated[Any, "How it proves who it is. All of it is secret.", _OBJECT] = None
-    body: Annotated[Any, "What the request sends as JSON: a template."] = None
-    inputs: Annotated[Any, "What a step gives it: a JSON Schema of an object, whose values it may use.", _OBJECT] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class VariableBody:
-    """A variable."""
-
-    key: Annotated[Any, "The name, as in the path; may be left out.", _TEXT] = None
-    value: Annotated[Any, "Any JSON but null. No secret: everybody reads it. Required."] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SubscriptionBody:
-    """A subscription, whole. What is left out, or null, gets its default."""
-
-    key: Annotated[Any, "The key, as in the path if it is there; may be left out.", _TEXT] = None
-    url: Annotated[Any, "Where events are posted. Required.", _TEXT] = None
-    types: Annotated[
-        Any, "The types of events that are pushed; all by default.", Keywords(type="array", items={"type": "string"})
-    ] = None
-    journeys: Annotated[
-        Any,
-        "The keys of the journeys whose events are pushed; all by default, with what is of no journey.",
-        Keywords(type="array", items={"type": "string"}),
-    ] = None
-    batch: Annotated[
-        Any,
-        "How many events one request has at most; 100 by default.",
-        Keywords(type="integer", minimum=1, maximum=LARGEST_BATCH),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class JourneyQuery(DryRun):
     """Whether it is a dry run, and whether those inside are moved."""
 
@@ -124,7 +78,7 @@ class JourneyQuery(DryRun):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectionQuery(DryRun):
+class ConfirmedQuery(DryRun):
     """Whether it is a dry run, and whether journeys may be broken."""
 
     confirm: Annotated[bool, "`true` to change it although journeys could not send by it any more."] = False

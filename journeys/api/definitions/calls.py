@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
@@ -14,19 +14,19 @@ from engage.calls.call import Answered, Call, PathId, delete, get, put
 from engage.calls.queries import DRY_RUN_MESSAGE
 from engage.errors import MissingParameter, Refusal
 from engage.http.preconditions import PreconditionFailed, PreconditionRequired, Seen
-from engage.scopes import Scope
-from journeys.api.definitions.bodies import (
-    DefinitionDeleted,
-    DefinitionRecord,
-    PutDefinitionRecord,
-)
-from journeys.seeding import kinds
-from journeys.seeding.definitions import (
+from engage.resources.definitions import (
     Definition,
     SecretsMissing,
     delete_definition,
     get_definition,
     put_definition,
+)
+from engage.resources.resource import Resource
+from engage.scopes import Scope
+from journeys.api.definitions.bodies import (
+    DefinitionDeleted,
+    DefinitionRecord,
+    PutDefinitionRecord,
 )
 from journeys.steering.moving import Moving
 
@@ -95,7 +95,7 @@ class Calls:
     `item` is an example, which has `example_id`.
     """
 
-    kind: kinds.Kind
+    kind: Resource[Any]
     path: str
     id: PathId
     scope: Scope = Scope.DEFINITIONS
@@ -155,16 +155,14 @@ class Calls:
     def write(
         self, asked: Asked[Any, Any], named: str, *, confirmed: bool = False, moved_by: str | None = None
     ) -> Answered[PutDefinitionRecord]:
-        """The body is read as it was sent: its mistakes are told with those of the definition, all at once."""
         dry_run = asked.query.dry_run
-        sent = cast("dict[str, Any]", asked.request.data)
-        if not sent:  # whatever was lost on the way must not empty a definition
+        if not asked.request.data:  # whatever was lost on the way must not empty a definition
             raise MissingParameter(_EMPTY)
         done = put_definition(
             self.kind,
             workspace_id=asked.workspace_id,
             named=named,
-            written={name: value for name, value in sent.items() if value is not None},
+            written=asked.body,
             seen=Seen.by(asked.request._request),
             confirmed=confirmed,
             dry_run=dry_run,

@@ -5,6 +5,7 @@ from typing import Any
 from engage.calls.asked import Asked
 from engage.calls.call import Answered
 from engage.errors import FailureDetail
+from engage.resources.definitions import DefinitionInvalid
 from journeys.api.definitions.bodies import (
     DefinitionDeleted,
     DefinitionRecord,
@@ -15,7 +16,6 @@ from journeys.api.definitions.bodies import (
 from journeys.api.definitions.calls import UNKNOWN_SECRET, Calls
 from journeys.api.path_ids import JOURNEY_ID
 from journeys.seeding import kinds
-from journeys.seeding.definitions import DefinitionInvalid
 from journeys.steering.moving import GONE, UNDER_WAY, Moving
 
 _MISTAKE = "steps[0].for must be a duration such as P1D or PT2H, but 'soon' came."

@@ -7,6 +7,7 @@ from customers.audience.membership import SegmentNotFound
 from engage.calls.asked import Asked
 from engage.calls.call import Answered
 from engage.calls.queries import DryRun
+from engage.resources.definitions import DefinitionInvalid
 from journeys.api.definitions.bodies import (
     DefinitionDeleted,
     DefinitionRecord,
@@ -15,7 +16,6 @@ from journeys.api.definitions.bodies import (
 )
 from journeys.api.definitions.calls import Calls
 from journeys.seeding import kinds
-from journeys.seeding.definitions import DefinitionInvalid
 
 _SEGMENT_ID = replace(SEGMENT_ID, missing=lambda _: SegmentNotFound())
 _PLAN = {"field": "customer.plan", "op": "eq", "value": "pro"}

@@ -13,8 +13,8 @@ from django.utils import timezone
 from engage.audit.acting import acting, command
 from engage.errors import Refusal
 from engage.plurals import counted
+from engage.resources.resource import DefinitionWarning
 from engage.terminal import printable
-from journeys.design.warnings import DefinitionWarning
 from journeys.management.arguments import read_object
 from journeys.seeding.plan import Plan, plan_seed
 from journeys.seeding.seed import SeededWorkspace, read_seed, seed_workspace
@@ -165,11 +165,7 @@ def _as_json(seeded: SeededWorkspace) -> str:
             "apiKeys": seeded.api_keys,
             "apps": seeded.apps,
             "customers": seeded.customers,
-            "segments": seeded.segments,
-            "variables": seeded.variables,
-            "connections": seeded.connections,
-            "journeys": seeded.journeys,
-            "subscriptions": seeded.subscriptions,
+            **seeded.defined,
             "stayClosed": seeded.stay_closed,
             **seeded.others,
             "warnings": _warnings_as_json(seeded.warnings),
@@ -189,9 +185,8 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
         lines += _ids("Customer", seeded.customers)
     else:
         lines.append(f"{len(seeded.customers):,} customers of the file (--json prints their ids)")
-    lines += _ids("Segment", seeded.segments) + _ids("Variable", seeded.variables)
-    lines += _ids("Connection", seeded.connections) + _ids("Journey", seeded.journeys)
-    lines += _ids("Subscription", seeded.subscriptions)
+    for section, ids in seeded.defined.items():
+        lines += _ids(section.removesuffix("s").capitalize(), ids)
     lines += [f"Journey {key} stays closed, {why}" for key, why in seeded.stay_closed.items()]
     if seeded.stay_closed:
         lines.append("A file opens no journey that staff or a key has closed: activate it, in the admin or by a call.")

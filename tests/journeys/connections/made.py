@@ -5,9 +5,10 @@ from typing import Any
 from django.utils import timezone
 
 from engage.models import Workspace
+from engage.resources.resource import Saved
 from journeys.design.authoring import save_journey
-from journeys.design.connections import SavedConnection, save_connection
-from journeys.models import Enrollment, Journey, StepRun
+from journeys.design.connections import CONNECTIONS
+from journeys.models import Connection, Enrollment, Journey, StepRun
 from journeys.tasks import walk
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
@@ -32,10 +33,10 @@ def definition(url: str, **fields: Any) -> dict[str, Any]:
 
 def connect(
     workspace: Workspace, url: str, *, key: str = "mailer", confirmed: bool = False, **fields: Any
-) -> SavedConnection:
+) -> Saved[Connection]:
     columns = {name: fields.pop(name) for name in ("name", "channel", "per_second") if name in fields}
     written = definition(url, **fields)
-    return save_connection(
+    return CONNECTIONS.save(
         workspace=workspace, key=key, now=timezone.now(), confirmed=confirmed, definition=written, **columns
     )
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.connections.presets import presets
-from journeys.design.connections import save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.models import StepRun
 from journeys.steps.provider import FIELDS, parse_provider
 from journeys.steps.secrets import secrets_of, with_secrets
@@ -113,7 +113,7 @@ def test_what_a_preset_sends_is_what_the_provider_takes(
 
     def outcome(inputs: dict[str, Any], *, secret: str = TOKEN) -> tuple[str, Any]:
         definition = _filled(key, providers, secret=secret)
-        save_connection(workspace=acme, key=key, now=timezone.now(), definition=definition)
+        CONNECTIONS.save(workspace=acme, key=key, now=timezone.now(), definition=definition)
         given = {name: value for name, value in inputs.items() if name in described}
         journey = journey_of(
             acme, {"id": "send", "type": "send", "connection": key, "inputs": given}, key=f"j{len(keys)}"

@@ -9,9 +9,9 @@ from django.utils import timezone
 from customers.models import Customer
 from engage.errors import Refusal
 from engage.models import AuditEntry, Workspace
-from journeys.connections.variables import VariableInUse, delete_variable, save_variable
+from journeys.connections.variables import VARIABLES, VariableInUse
 from journeys.design.authoring import save_journey
-from journeys.design.connections import BreaksJourneys, ConnectionInUse, delete_connection
+from journeys.design.connections import CONNECTIONS, BreaksJourneys, ConnectionInUse
 from journeys.models import Connection, Enrollment, Variable
 from journeys.steps.provider import FIELDS
 from journeys.tasks import walk
@@ -161,26 +161,26 @@ def test_what_is_read_of_an_answer_and_not_kept_is_a_warning_for_it_may_be_kept_
 
 
 def test_one_that_is_used_cannot_be_deleted(server: ServerClient, acme: Workspace, ada: Customer) -> None:
-    saved = connect(acme, URL).connection
+    saved = connect(acme, URL).row
     journey = journey_of(acme, DAY, STEP)
     with pytest.raises(ConnectionInUse, match="Journeys send by mailer: welcome"):
-        delete_connection(saved)
+        CONNECTIONS.delete(saved)
     enter(server, journey)
     journey_of(acme, DAY, active=False)
     with pytest.raises(ConnectionInUse):  # somebody is inside
-        delete_connection(saved)
+        CONNECTIONS.delete(saved)
     Enrollment.objects.update(due_at="2020-01-01T00:00Z")
     walk()
     Enrollment.objects.update(state="exited", due_at=None)
-    delete_connection(saved)
+    CONNECTIONS.delete(saved)
     assert AuditEntry.objects.filter(object_kind="connection", action="deleted").exists()
 
 
 def test_a_variable_that_a_connection_reads_cannot_be_deleted(acme: Workspace) -> None:
-    save_variable(workspace=acme, name="shop", value="Garden", now=timezone.now())
+    VARIABLES.save(workspace=acme, key="shop", value="Garden", now=timezone.now())
     connect(acme, URL, body={**BODY, "shop": "{{ vars.shop }}"})
     with pytest.raises(VariableInUse, match="the connection mailer"):
-        delete_variable(Variable.objects.get())
+        VARIABLES.delete(Variable.objects.get())
     assert messages(acme, body={"shop": "{{ vars.other }}"}) == [
         "body.shop reads vars.other, but the workspace has no variable of this name."
     ]

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.connections.variables import save_variable
+from journeys.connections.variables import VARIABLES
 from journeys.design.authoring import InvalidJourney
 from journeys.models import Connection, Enrollment, StepRun, WebhookCircuit, WebhookDelivery
 from journeys.tasks import walk
@@ -36,7 +36,7 @@ def look_up(server: ServerClient, enrollment: Enrollment) -> Any:
 def test_what_arrives_is_signed_and_typed_and_the_journey_goes_on(
     server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver
 ) -> None:
-    save_variable(workspace=acme, name="shop", value="Garden", now=timezone.now())
+    VARIABLES.save(workspace=acme, key="shop", value="Garden", now=timezone.now())
     connect(
         acme, receiver.url("/first/500/then/200"), body={**BODY, "Shop": "{{ vars.shop }}", "Who": "{{ customer.id }}"}
     )
@@ -147,7 +147,7 @@ def test_a_secret_url_is_called_and_shown_nowhere(
 def test_the_circuit_is_the_connections_and_not_the_steps(
     server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver
 ) -> None:
-    saved = connect(acme, receiver.url("/status/500")).connection
+    saved = connect(acme, receiver.url("/status/500")).row
     enter(server, journey_of(acme, STEP, {**STEP, "id": "again"}))
     send()
     assert WebhookCircuit.objects.get().source == f"connection:{saved.id}"

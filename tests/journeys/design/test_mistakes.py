@@ -8,7 +8,7 @@ import pytest
 
 from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, refusals_of, save_journey
-from journeys.design.connections import save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.design.warnings import STATUS_AS_TEXT, UNESCAPED
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import parse_course
@@ -166,7 +166,7 @@ def test_addresses_that_are_never_called_are_mistakes(settings: Any) -> None:
 
 def test_a_stranger_could_put_markup_into_a_text_that_has_a_tag(acme: Workspace) -> None:
     definition = {"url": "https://a.example/", "html": ["safe"], "body": {"a": "<b>{{ inputs.safe }}</b>"}}
-    save_connection(workspace=acme, key="mailer", now=NOW, definition=definition)
+    CONNECTIONS.save(workspace=acme, key="mailer", now=NOW, definition=definition)
     texts = {
         "a": "<p>{{ customer.name }}</p>",
         "b": "<p>{{ customer.name | escape }}</p>",

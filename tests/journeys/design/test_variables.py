@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.connections.variables import VariableInUse, delete_variable, save_variable
+from journeys.connections.variables import VARIABLES, VariableInUse
 from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.models import Enrollment, Journey, Variable
 from journeys.tasks import walk
@@ -24,7 +24,7 @@ NOTE = {"id": "note", "type": "update_profile", "attributes": {"shop": "{{ vars.
 
 def have(workspace: Workspace, **values: Any) -> None:
     for name, value in values.items():
-        save_variable(workspace=workspace, name=name, value=value, now=timezone.now())
+        VARIABLES.save(workspace=workspace, key=name, value=value, now=timezone.now())
 
 
 def save(workspace: Workspace, steps: Any, **fields: Any) -> Journey:
@@ -100,15 +100,15 @@ def test_one_that_is_read_cannot_be_deleted(server: ServerClient, acme: Workspac
     journey = save(acme, [DAY, NOTE])
     shop = Variable.objects.get(name="shop")
     with pytest.raises(VariableInUse, match="read by the journey welcome"):
-        delete_variable(shop)
+        VARIABLES.delete(shop)
     data(trigger(server, journey, {"external_id": "ada"}))
     let_workers_decide()
     walk()
     save(acme, [DAY], active=False)
     with pytest.raises(VariableInUse):  # somebody is inside with the revision before
-        delete_variable(shop)
+        VARIABLES.delete(shop)
     make_due()
     walk()
-    delete_variable(shop)
-    delete_variable(Variable.objects.get(name="free"))
+    VARIABLES.delete(shop)
+    VARIABLES.delete(Variable.objects.get(name="free"))
     assert [entry[2] for entry in told("variable")] == ["Created."] * 3 + ["Deleted."] * 2

@@ -47,7 +47,7 @@ def test_a_file_opens_no_journey_whose_variable_is_gone(seed: Seed) -> None:
         ({"odd name": 1}, "variables.odd name: Use letters, digits and _; begin with no digit."),
         ({"n" * 101: 1}, f"variables.{'n' * 101}: Ensure this value has at most 100 characters"),
         ({"shop": "x" * 65_536}, "variables.shop: At most 64 KiB of JSON, nested 10 deep."),
-        ({f"v{n}": n for n in range(201)}, "variables: A workspace has at most 200 variables."),
+        ({f"v{n}": n for n in range(201)}, "variables.v200.key: a workspace has at most 200 variables."),
     ],
 )
 def test_what_is_wrong_names_the_place(seed: Seed, variables: Any, message: str) -> None:

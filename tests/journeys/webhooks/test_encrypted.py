@@ -13,7 +13,7 @@ from engage.bounded_cache import BoundedCache
 from engage.encryption import UnknownEncryptionKey
 from engage.models import Workspace
 from engage.sealed import is_sealed
-from journeys.design.connections import save_connection
+from journeys.design.connections import CONNECTIONS
 from journeys.enrollments import revisions
 from journeys.models import Connection, Enrollment, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.tasks import walk
@@ -43,7 +43,7 @@ def sent(server: ServerClient, acme: Workspace, ada: Customer, receiver: Receive
     step = {"id": "tell", "type": "webhook", "url": receiver.url("/"), "headers": {"Authorization": TOKEN}, "body": {}}
     journey = JourneyFactory.create(workspace=acme, steps=[step])
     definition = {"url": receiver.url("/ok/receivers-own-token"), "secretUrl": True, "headers": {"X": TOKEN}}
-    save_connection(workspace=acme, key="mailer", now=timezone.now(), definition=definition)
+    CONNECTIONS.save(workspace=acme, key="mailer", now=timezone.now(), definition=definition)
     data(trigger(server, journey, {"external_id": ada.external_id}))
     let_workers_decide()
     walk()

@@ -7,7 +7,7 @@ held or aborted; customers are put into a segment) is no part of it, and stays.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from django.db import transaction
 from django.utils.crypto import salted_hmac
@@ -19,15 +19,8 @@ from engage.json.compact import same_json, sorted_json
 from engage.json.documents import Part, Reading
 from engage.json.storable import unstorable
 from engage.models import Workspace
-from journeys.design.connections import BreaksJourneys
-from journeys.design.warnings import DefinitionWarning
-from journeys.models import Journey
-from journeys.seeding.kinds import Kind, Saving
-from journeys.seeding.reading import InvalidSeed
-from journeys.seeding.written import Item, with_secrets_changed
-from journeys.steering.acts import queued_and_inside
-from journeys.steering.moving import Moving, begin_move, would_move
-from journeys.steps.secrets import MASK, SecretNeeded, is_open
+from engage.resources.fields import KEY, Item
+from engage.resources.resource import BreaksOthers, DefinitionWarning, InvalidDefinition, Outcome, Resource, Saving
 
 
 class DefinitionInvalid(Refusal):
@@ -46,7 +39,7 @@ class SecretsMissing(DefinitionInvalid):
 def _invalid(found: Refusal) -> DefinitionInvalid:
     """The mistakes that were found together."""
     mistakes = found.all_found()
-    kind = SecretsMissing if all(one.code == SecretNeeded.code for one in mistakes) else DefinitionInvalid
+    kind = SecretsMissing if all(one.code == SecretsMissing.code for one in mistakes) else DefinitionInvalid
     details = [FailureDetail(field=_top(one.place), place=one.place, message=one.message) for one in mistakes]
     invalid = kind(" ".join(one.message for one in mistakes), details=details)
     invalid.more = found.more
@@ -69,25 +62,25 @@ class Definition:
 
 @dataclass(frozen=True, kw_only=True)
 class PutDefinition:
-    """A definition as it is now, or would be; the names of what differs; how many are inside, of a journey; and who of
-    them moves, if that was asked for.
+    """A definition as it is now, or would be, and the names of what differs. `inside` is how many go on with what was
+    there before, and `moving` who of them does not, of a kind that has such.
     """
 
     definition: Definition
-    outcome: Literal["created", "changed", "unchanged"]
+    outcome: Outcome
     changed: Sequence[str]
     inside: int | None
-    moving: Moving | None = None
+    moving: Any = None
 
 
-def get_definition(kind: Kind, *, workspace_id: str, named: str) -> Definition:
+def get_definition(kind: Resource[Any], *, workspace_id: str, named: str) -> Definition:
     """The definition with this key, or id. Raises the kind's refusal."""
     return _shown(kind, _found(kind, workspace_id, named))
 
 
 @transaction.atomic
 def put_definition(
-    kind: Kind,
+    kind: Resource[Any],
     *,
     workspace_id: str,
     named: str,
@@ -99,10 +92,10 @@ def put_definition(
     moved_by: str | None = None,
     in_path: bool = True,
 ) -> PutDefinition:
-    """Makes the definition, or replaces the one with this key or id by what is written. If somebody has those inside a
-    journey `moved_by` that, they go on in its revision. Where the key is not `in_path`, only what is written names it.
+    """Makes the definition, or replaces the one with this key or id by what is written. If somebody has those inside
+    `moved_by` that, they go on with it. Where the key is not `in_path`, only what is written names it.
 
-    Mistakes come before all else (DefinitionInvalid), then what it would break (BreaksJourneys), then the version that
+    Mistakes come before all else (DefinitionInvalid), then what it would break (BreaksOthers), then the version that
     the caller has seen (PreconditionRequired, PreconditionFailed). Nothing is saved by a dry run.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)  # one definition at a time
@@ -110,20 +103,18 @@ def put_definition(
     if stored is None and (seen.if_match is not None or is_object_id(named)):
         raise kind.missing(named)  # whoever names a version has seen one
     before = {} if stored is None else kind.written(stored)
-    inside = queued_and_inside(stored)[1] if isinstance(stored, Journey) else None
-    key = str(before.get("key", named))
-    row = _saved(kind, written, Saving(workspace, key, stored, confirmed, now), in_path=in_path)
-    definition = _shown(kind, row, kept=_state_kept(written, stored))
+    inside = None if stored is None else kind.inside(stored)
+    saving = Saving(workspace, str(before.get(KEY, named)), stored, confirmed, now)
+    row = _saved(kind, written, saving, in_path=in_path)
+    definition = _shown(kind, row, kept=[] if stored is None else kind.kept(written, stored))
     after = kind.written(row)
     changed = [name for name in {**before, **after} if not _is_same(name, before, after)]
-    moving = None
     if stored is not None:
-        etag = _etag(before)
+        etag = _etag(kind, before)
         seen.require_unseen(etag)
         if changed and not dry_run:
             seen.require_seen(etag)
-    if moved_by is not None and isinstance(row, Journey):
-        moving = would_move(row) if dry_run else begin_move(row, actor=moved_by)
+    moving = None if moved_by is None else kind.move(row, actor=moved_by, dry_run=dry_run)
     if dry_run:
         transaction.set_rollback(True)
     return PutDefinition(
@@ -136,45 +127,49 @@ def put_definition(
 
 
 @transaction.atomic
-def delete_definition(kind: Kind, *, workspace_id: str, named: str, seen: Seen, actor: str, now: datetime) -> None:
-    """Deletes the definition; a journey is archived. Raises what the kind does if it is in use."""
+def delete_definition(
+    kind: Resource[Any], *, workspace_id: str, named: str, seen: Seen, actor: str, now: datetime
+) -> None:
+    """Deletes the definition, or does what the kind does instead. Raises what the kind does if it is in use."""
     row = _found(kind, workspace_id, named, locked=True)
-    seen.require_seen(_etag(kind.written(row)))
-    kind.delete(row, actor, now)
+    seen.require_seen(_etag(kind, kind.written(row)))
+    kind.take_away(row, actor=actor, now=now)
 
 
-def _found(kind: Kind, workspace_id: str, named: str, *, locked: bool = False) -> Any:
+def _found(kind: Resource[Any], workspace_id: str, named: str, *, locked: bool = False) -> Any:
     rows = kind.find(workspace_id, named)
     row = (rows.select_for_update(no_key=True) if locked else rows).first()
-    if row is None or getattr(row, "archived_at", None) is not None:
+    if row is None or kind.gone(row):
         raise kind.missing(named)
     return row
 
 
-def _shown(kind: Kind, row: Any, *, kept: Sequence[DefinitionWarning] = ()) -> Definition:
+def _shown(kind: Resource[Any], row: Any, *, kept: Sequence[DefinitionWarning] = ()) -> Definition:
     item = kind.written(row)
     warnings = [*kept, *kind.warnings(row)]
     if (more := len(warnings) - MOST_MISTAKES) > 0:
         warnings[MOST_MISTAKES:] = [DefinitionWarning(place="", message=f"And {more:,} more.")]
-    return Definition(row=row, item=_masked(item), etag=_etag(item), warnings=warnings)
+    return Definition(
+        row=row, item=kind.masked(_stateless(kind, item)), etag=_etag(kind, item), warnings=warnings
+    )
 
 
-def _saved(kind: Kind, written: Mapping[str, Any], saving: Saving, *, in_path: bool) -> Any:
+def _saved(kind: Resource[Any], written: Mapping[str, Any], saving: Saving, *, in_path: bool) -> Any:
     """The row, saved. Raises DefinitionInvalid with all mistakes, of types as well as of rules."""
     key = saving.key
     if what := unstorable(key):  # nothing can be looked up by it, or saved
-        raise _invalid(InvalidSeed(f"key must not hold {what}.").at("key"))
+        raise _invalid(InvalidDefinition(f"key must not hold {what}.").at(KEY))
     try:
         with Reading() as read:
-            item = Part({**written, "key": key} if in_path else {"key": key, **written}, "", InvalidSeed)
-            if in_path and written.get("key", key) != key:
-                read.note(item.field("key"), f"must be {key!r}, as in the path, or be left out.")
-            if getattr(saving.stored, "archived_at", None) is not None:
-                read.note(item.field("key"), "is that of an archived journey; restore it first.")
+            item = Part({**written, KEY: key} if in_path else {KEY: key, **written}, "", InvalidDefinition)
+            if in_path and written.get(KEY, key) != key:
+                read.note(item.field(KEY), f"must be {key!r}, as in the path, or be left out.")
+            if saving.stored is not None and (why := kind.gone(saving.stored)):
+                read.note(item.field(KEY), why)
             described = kind.read(item, read)
             with transaction.atomic():
-                row = kind.save(saving, described)
-    except BreaksJourneys:
+                row = kind.replace(saving, described)
+    except BreaksOthers:
         raise
     except Refusal as refusal:
         raise _invalid(refusal) from None
@@ -185,20 +180,10 @@ def _is_same(name: str, before: Item, after: Item) -> bool:
     return name in before and name in after and same_json(before[name], after[name])
 
 
-def _state_kept(written: Mapping[str, Any], stored: Any) -> Sequence[DefinitionWarning]:
-    """`active` says how a new journey begins; afterwards it is state."""
-    if not isinstance(stored, Journey) or written.get("active", stored.active) == stored.active:
-        return []
-    message = f"The journey stays {stored.state}: activate and close it by the calls, or in the admin."
-    return [DefinitionWarning(place="active", message=message)]
+def _stateless(kind: Resource[Any], item: Item) -> Item:
+    return {name: value for name, value in item.items() if name not in kind.state}
 
 
-def _masked(item: Item) -> Item:
-    shown = {name: value for name, value in item.items() if name != "active"}
-    return with_secrets_changed(shown, lambda _: lambda path, value: value if value is None or is_open(path) else MASK)
-
-
-def _etag(item: Item) -> str:
+def _etag(kind: Resource[Any], item: Item) -> str:
     """Secrets are in it, so it is keyed: nobody can guess them by it."""
-    whole = sorted_json({name: value for name, value in item.items() if name != "active"})
-    return f'"{salted_hmac("definition", whole).hexdigest()[:32]}"'
+    return f'"{salted_hmac("definition", sorted_json(_stateless(kind, item))).hexdigest()[:32]}"'
