@@ -58,13 +58,13 @@ def defaults_of(shape: type) -> dict[str, Any]:
     return {one.name: one.declared.default for one in fields_of(shape) if one.declared.default is not MISSING}
 
 
-def read_item(item: Part, shape: type, reading: Reading, *, more: Readers | None = None) -> Described:
+def read_item(item: Part, shape: type, reading: Reading, *, instead: Readers | None = None) -> Described:
     """One item, of a file or a body: what cannot stand there is noted in the reading, and left out of the changes.
 
-    `more` are fields beside those of the shape, by the names that they are written by.
+    `instead` reads fields, by the names that they are written by, in place of what the shape says, or beside it.
     """
     readers = {one.spelling: (one.name, reader_of(one)) for one in fields_of(shape)}
-    readers |= {name: (name, read) for name, read in (more or {}).items() if name not in readers}
+    readers |= {name: (readers[name][0] if name in readers else name, read) for name, read in (instead or {}).items()}
     parts = item.fields(required=[KEY], optional=readers, reading=reading)
     changes: dict[str, Any] = {}
 

@@ -156,7 +156,7 @@ def _plain_schema(member: Member, hint: Any) -> Schema:
         return dict(needed) if text.longest is None else {**needed, "maxLength": text.longest}
     if hint is int:
         bounds = member.note(Whole)
-        return {"type": "integer", "minimum": bounds.least, "maximum": bounds.most}
+        return {"type": "integer"} | ({"minimum": bounds.least, "maximum": bounds.most} if bounds else {})
     if hint is bool:
         return {"type": "boolean"}
     if hint is float:

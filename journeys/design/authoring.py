@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
-from typing import Literal, NamedTuple, TypedDict, Unpack, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from django.conf import settings
 from django.db import transaction
@@ -18,6 +18,7 @@ from engage.resources.columns import column_mistakes
 from engage.resources.resource import DefinitionWarning
 from journeys.connections.known import KnownInWorkspace
 from journeys.design.conditions import check_entry_conditions, check_event_where
+from journeys.design.fields import SPELLINGS
 from journeys.design.warnings import warnings_of
 from journeys.hold_out import parse_hold_out
 from journeys.models import Journey, JourneyRevision
@@ -31,27 +32,6 @@ from journeys.steps.secrets import SecretNeeded, steps_as_stored
 from journeys.steps.webhook_targets import Target
 from journeys.webhooks.addresses import refuse_address
 
-# How seed files and messages spell the fields of a journey.
-SPELLINGS = {
-    "key": "key",
-    "name": "name",
-    "trigger_type": "trigger",
-    "event_name": "eventName",
-    "event_where": "where",
-    "event_from_bridge": "fromBridge",
-    "active": "active",
-    "max_entries_per_customer": "maxEntriesPerCustomer",
-    "allow_reenrollment": "allowReenrollment",
-    "concurrent_entrances": "concurrentEntrances",
-    "entry_conditions": "entryConditions",
-    "steps": "steps",
-    "exit_on": "exitOn",
-    "guards": "guards",
-    "payload_schema": "payloadSchema",
-    "goals": "goals",
-    "hold_out": "holdOut",
-    "managed_by": "managedBy",
-}
 _CONDITIONS = frozenset({"event_where", "entry_conditions", "goals"})
 _CONTENT = frozenset({"steps", "exit_on"})
 
@@ -59,7 +39,7 @@ _CONTENT = frozenset({"steps", "exit_on"})
 class InvalidJourney(Refusal):
     """A journey cannot be as described; the message begins with the place: `steps[2].for must …`.
 
-    `field` is the invalid field, named as in `JourneyChanges`, or `key`. The code is `secret_needed` if it is that.
+    `field` is the invalid field, named as in `JourneyFields`, or `key`. The code is `secret_needed` if it is that.
     """
 
     error = "Invalid journey"
@@ -73,28 +53,6 @@ class InvalidJourney(Refusal):
             self.status, self.code = of.status, of.code
 
 
-class JourneyChanges(TypedDict, total=False):
-    """The fields to set. One that is left out keeps its value; in a new journey it has the model's default."""
-
-    name: str
-    trigger_type: str
-    event_name: str
-    event_where: object
-    event_from_bridge: bool
-    active: bool
-    max_entries_per_customer: int | None
-    allow_reenrollment: bool
-    concurrent_entrances: bool
-    entry_conditions: object
-    steps: object
-    exit_on: object
-    guards: object
-    payload_schema: object
-    goals: object
-    hold_out: object
-    managed_by: str | None
-
-
 class SavedJourney(NamedTuple):
     """A journey as it is now, what saving it did, and what may not be meant in its definition."""
 
@@ -104,7 +62,7 @@ class SavedJourney(NamedTuple):
 
 
 @transaction.atomic
-def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Unpack[JourneyChanges]) -> SavedJourney:
+def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Any) -> SavedJourney:
     """Creates the workspace's journey with this key, or changes it. Raises InvalidJourney; then nothing is written.
 
     Different steps or exit rules create a new revision, with which customers enter from then on; those already in the
@@ -237,7 +195,9 @@ def _stored_content(journey: Journey) -> _RevisionContent | None:
     return None if stored is None else _RevisionContent(**stored.written)
 
 
-def _requested_content(changes: JourneyChanges, stored: _RevisionContent) -> tuple[_RevisionContent, dict[str, object]]:
+def _requested_content(
+    changes: Mapping[str, Any], stored: _RevisionContent
+) -> tuple[_RevisionContent, dict[str, object]]:
     """The content after the changes, as stored unless they say otherwise; and the changes to the journey itself."""
     fields: dict[str, object] = dict(changes)
     steps, exit_on = fields.pop("steps", stored.steps), fields.pop("exit_on", stored.exit_on)

@@ -136,7 +136,7 @@ class Connections(Resource[Connection]):
     secrets_may_lack = True
 
     def read(self, item: Part, reading: Reading) -> Described:
-        described = read_item(item, self.fields, reading, more=dict.fromkeys(FIELDS, lambda part: part.value))
+        described = read_item(item, self.fields, reading, instead=dict.fromkeys(FIELDS, lambda part: part.value))
         columns = {name: value for name, value in described.changes.items() if name in _COLUMNS}
         written = item.members()
         definition = {name: written[name].value for name in FIELDS if name in written}

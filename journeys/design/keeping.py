@@ -1,11 +1,13 @@
 """What is done with a journey as a whole: it is archived and restored, duplicated, and rolled back to a revision."""
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from django.db import transaction
 
-from journeys.design.authoring import InvalidJourney, JourneyChanges, SavedJourney, save_journey
+from engage.resources.fields import KEY
+from journeys.design.authoring import InvalidJourney, SavedJourney, save_journey
+from journeys.design.fields import SPELLINGS
 from journeys.models import Journey, JourneyRevision, SteeringAct
 from journeys.steering.acts import record_act
 from journeys.steering.holding import locked
@@ -38,10 +40,10 @@ def duplicate_journey(journey: Journey, *, key: str, now: datetime) -> Journey:
 
     Raises InvalidJourney, also if the workspace has a journey with this key; then nothing is written.
     """
-    own = {name: getattr(journey, name) for name in JourneyChanges.__annotations__ if name not in _CONTENT}
+    own = {name: getattr(journey, name) for name in SPELLINGS if name not in (KEY, *_CONTENT)}
     kept = own | _content(journey, journey.revision)
     changes = kept | {"active": False, "managed_by": None, "name": f"{journey.name} (copy)"[:200]}
-    made = save_journey(workspace=journey.workspace, key=key, now=now, **cast("JourneyChanges", changes))
+    made = save_journey(workspace=journey.workspace, key=key, now=now, **changes)
     if made.outcome != "created":
         raise InvalidJourney("key", f"key: the workspace has a journey with the key {key} already.")
     return made.journey
@@ -52,7 +54,7 @@ def roll_back(journey: Journey, *, number: int, now: datetime) -> SavedJourney:
 
     Raises InvalidJourney if these may not be saved any more, or if there is no such revision.
     """
-    content = cast("JourneyChanges", _content(journey, number))
+    content = _content(journey, number)
     return save_journey(workspace=journey.workspace, key=journey.key, now=now, **content)
 
 

@@ -1,46 +1,28 @@
 """The `journeys` of a seed file."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import cast
 
 from engage.json.documents import Part
 from engage.models import Workspace
 from engage.resources.fields import Described
 from engage.resources.resource import DefinitionWarning
-from journeys.design.authoring import SPELLINGS, InvalidJourney, JourneyChanges, SavedJourney, save_journey
+from journeys.design.authoring import InvalidJourney, SavedJourney, save_journey
+from journeys.design.fields import JourneyFields
 from journeys.models import Journey, SteeringAct
 from journeys.seeding.reading import InvalidSeed, read_described
 from journeys.seeding.secrets import read_steps
 from journeys.steering.acts import closed_by
 
 _PAST = {SteeringAct.Kind.CLOSE.value: "closed", SteeringAct.Kind.ABORT.value: "aborted"}
-# Types only: the values are checked when journeys are saved.
-READERS: Mapping[str, Callable[[Part], object]] = {
-    "name": Part.text,
-    "trigger_type": Part.text,
-    "event_name": lambda part: "" if part.is_null else part.text(),
-    "event_where": lambda part: part.value,
-    "event_from_bridge": lambda part: part.is_null or part.flag(),
-    "active": Part.flag,
-    "max_entries_per_customer": lambda part: None if part.is_null else part.integer(),
-    "allow_reenrollment": Part.flag,
-    "concurrent_entrances": Part.flag,
-    "entry_conditions": lambda part: part.value,
-    "steps": read_steps,
-    "exit_on": lambda part: part.value,
-    "guards": lambda part: part.value,
-    "payload_schema": lambda part: part.value,
-    "goals": lambda part: part.value,
-    "hold_out": lambda part: part.value,
-    "managed_by": lambda part: None if part.is_null else part.text(),
-}
 
 
 def read_journeys(part: Part) -> list[Described]:
-    """`[{"key": "welcome", "name": "Welcome", "trigger": "api", …, "steps": […]}]`. Raises InvalidSeed."""
-    return read_described(part, READERS, spellings=SPELLINGS)
+    """`[{"key": "welcome", "name": "Welcome", "trigger": "api", …, "steps": […]}]`, of types alone: the values are
+    checked when journeys are saved. Raises InvalidSeed.
+    """
+    return read_described(part, JourneyFields, instead={"steps": read_steps})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +67,7 @@ def _why_closed(workspace: Workspace, key: str) -> str | None:
 
 
 def _seed_journey(workspace: Workspace, described: Described, now: datetime, *, closed: bool) -> SavedJourney:
-    changes = cast("JourneyChanges", {**described.changes, **({"active": False} if closed else {})})
+    changes = {**described.changes, **({"active": False} if closed else {})}
     try:
         return save_journey(workspace=workspace, key=described.key, now=now, **changes)
     except InvalidJourney as refusal:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from customers.audience.membership import SegmentNotFound
 from customers.audience.segments import segment_warnings
@@ -13,48 +13,39 @@ from engage.audit.recording import change, record
 from engage.database.statement_limit import longer_statements
 from engage.json.documents import Part, Reading
 from engage.models import AuditEntry
-from engage.resources.fields import Described, Item
+from engage.resources.fields import Described, Item, defaults_of
 from engage.resources.resource import DefinitionWarning, Resource, Saving, SecretsChange
 from journeys.connections.variables import VARIABLES
-from journeys.design.authoring import SPELLINGS, JourneyChanges, save_journey
+from journeys.design.authoring import save_journey
 from journeys.design.connections import CONNECTIONS
+from journeys.design.fields import JourneyFields
 from journeys.design.keeping import archive_journey
 from journeys.design.warnings import warnings_of
 from journeys.entering.trigger import JourneyNotFound
 from journeys.models import Journey, JourneyRevision
-from journeys.seeding.journeys import READERS
-from journeys.seeding.reading import read_item
-from journeys.seeding.segments import SeedSegment, lock_segments, read_segment, seed_segments
-from journeys.seeding.written import written_journeys, written_segment
+from journeys.seeding.segments import SeedSegment, SegmentFields, lock_segments, read_segment, seed_segments
+from journeys.seeding.written import written_journeys
 from journeys.steering.acts import queued_and_inside
 from journeys.steering.moving import Moving, begin_move, would_move
 from journeys.steps.secrets import masked_steps, with_secrets
 from journeys.subscriptions.saving import SUBSCRIPTIONS
 
-_AS_WRITTEN = {**READERS, "steps": lambda part: part.value}  # a call has no environment
-
 
 class Journeys(Resource[Journey]):
     """Journeys, whole; `active` says how a new one begins, and is state afterwards."""
 
-    model, section = Journey, "journeys"
+    model, fields, section = Journey, JourneyFields, "journeys"
     missing = JourneyNotFound
     state = frozenset({"active"})
 
-    def read(self, item: Part, reading: Reading) -> Described:
-        return read_item(item, _AS_WRITTEN, reading, spellings=SPELLINGS)
-
     def defaults(self, key: str) -> dict[str, Any]:
-        new = Journey(name=key)
-        return {name: getattr(new, name, []) for name in READERS if name not in self.state}
+        return defaults_of(JourneyFields) | {"name": key, "steps": [], "exit_on": []}
 
     def replace(self, saving: Saving, described: Described) -> Journey:
         changes = {**self.defaults(saving.key), **described.changes}
         if saving.stored is not None:
             changes.pop("active", None)
-        return save_journey(
-            workspace=saving.workspace, key=saving.key, now=saving.now, **cast("JourneyChanges", changes)
-        ).journey
+        return save_journey(workspace=saving.workspace, key=saving.key, now=saving.now, **changes).journey
 
     def written(self, row: Journey) -> Item:
         return written_journeys([row])[0]
@@ -95,24 +86,21 @@ class Journeys(Resource[Journey]):
 class Segments(Resource[Segment]):
     """Segments without their members: these are no part of the definition."""
 
-    model, section = Segment, "segments"
+    model, fields, section = Segment, SegmentFields, "segments"
 
     @staticmethod
     def missing(named: str) -> SegmentNotFound:
         return SegmentNotFound()
 
     def read(self, item: Part, reading: Reading) -> Any:
-        return read_segment(item, reading, without=("members",))
+        return read_segment(item, reading)
 
     def replace(self, saving: Saving, described: Any) -> Segment:
-        changes = {"name": saving.key, "conditions": None, "managed_by": None, **described.changes}
+        changes = {**defaults_of(SegmentFields), "name": saving.key, **described.changes}
         whole: SeedSegment = replace(described, key=saving.key, changes=changes)
         stored = lock_segments(workspace=saving.workspace, segments=[whole])
         seed_segments(workspace=saving.workspace, segments=[whole], stored=stored, customers={}, now=saving.now)
         return Segment.objects.get(workspace=saving.workspace, key=saving.key)
-
-    def written(self, row: Segment) -> Item:
-        return written_segment(row)
 
     def warnings(self, row: Segment) -> Sequence[DefinitionWarning]:
         return [DefinitionWarning(place=one.place, message=one.remark) for one in segment_warnings(row)]

@@ -1,7 +1,6 @@
 """What all parts of a seed file share: how they refuse, texts that fit their column, and how rows are stored."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -12,7 +11,7 @@ from engage.audit.recording import record, saved
 from engage.database.keys import KeyField, refuse_ambiguous_key
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
-from engage.resources.fields import Described
+from engage.resources.fields import KEY, Described, Readers, read_item
 
 
 class InvalidSeed(Refusal):
@@ -50,36 +49,13 @@ def refuse_duplicates(parts: Iterable[Part]) -> None:
         places[text] = part.place
 
 
-def read_described(
-    part: Part, readers: Mapping[str, Callable[[Part], Any]], *, spellings: Mapping[str, str] | None = None
-) -> list[Described]:
-    """Each item: its key, and what the readers make of its fields. `spellings` are the file's, if they are others."""
+def read_described(part: Part, shape: type, *, instead: Readers | None = None) -> list[Described]:
+    """Each item: its key, and what is said of the fields of its shape."""
     items = part.items()
     with Reading() as read:
-        each = read.each(items, lambda item: read_item(item, readers, read, spellings=spellings))
-    refuse_duplicates(item.field("key") for item in items)
+        each = read.each(items, lambda item: read_item(item, shape, read, instead=instead))
+    refuse_duplicates(item.field(KEY) for item in items)
     return each
-
-
-def read_item(
-    item: Part,
-    readers: Mapping[str, Callable[[Part], Any]],
-    read: Reading,
-    *,
-    spellings: Mapping[str, str] | None = None,
-) -> Described:
-    """One item: what the readers refuse is noted in the reading, and left out of the changes."""
-    spelt = {(spellings or {}).get(name, name): name for name in readers}
-    fields = item.fields(required=["key"], optional=spelt, reading=read)
-    changes: dict[str, Any] = {}
-
-    def take(field: str, name: str) -> None:
-        changes[name] = readers[name](fields[field])
-
-    for field, name in spelt.items():
-        if field in fields:
-            read(partial(take, field, name))
-    return Described(place=item.place, key=read(fields["key"].text), changes=changes)
 
 
 def store(rows: Sequence[Model], *, fields: Sequence[str], before: Mapping[str, Facts], named: str) -> None:

@@ -1,9 +1,9 @@
 """The `segments` of a seed file, and their members."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from customers.audience.segments import check_segment_conditions, segment_warnings
 from customers.conditions import InvalidCondition
@@ -13,9 +13,12 @@ from engage.audit.facts import facts_of
 from engage.database.sql import Rows, Statement
 from engage.json.compact import same_json
 from engage.json.documents import Part, Reading
+from engage.json.keywords import Keywords
 from engage.models import Workspace
+from engage.resources.fields import Fields, ReadBy, read_item
 from engage.resources.resource import DefinitionWarning
-from journeys.seeding.reading import read_item, refuse_duplicates, require_new_key, store, text_for
+from journeys.design.fields import MANAGED_BY
+from journeys.seeding.reading import refuse_duplicates, require_new_key, store, text_for
 
 # Whoever is put in or taken out is kept from being erased until the seeding ends, and before it changes a membership:
 # an erasure holds its customer and then deletes the memberships. FOR KEY SHARE, so that other work goes on.
@@ -72,15 +75,14 @@ def read_segments(part: Part) -> list[SeedSegment]:
     """`[{"key": "vip", "name": "VIP", "members": ["ada"], "conditions": {…}}]`. Raises InvalidSeed."""
     items = part.items()
     with Reading() as read:
-        each = read.each(items, lambda item: read_segment(item, read))
+        each = read.each(items, lambda item: read_segment(item, read, members=True))
     refuse_duplicates(item.field("key") for item in items)
     return each
 
 
-def read_segment(item: Part, read: Reading, *, without: Collection[str] = ()) -> SeedSegment:
-    """One segment, `without` the fields that may not stand here."""
-    readers = {name: reader for name, reader in _READERS.items() if name not in without}
-    described = read_item(item, readers, read, spellings={"managed_by": "managedBy"})
+def read_segment(item: Part, read: Reading, *, members: bool = False) -> SeedSegment:
+    """One segment, with its `members` where they may stand here."""
+    described = read_item(item, SegmentFields, read, instead={"members": _members} if members else None)
     changes = dict(described.changes)
     return SeedSegment(
         place=f"{item.place}.key" if item.place else "key",
@@ -106,12 +108,25 @@ def _conditions(part: Part, *, stored: bool) -> object:
     return part.value
 
 
-_READERS: Mapping[str, Callable[[Part], Any]] = {
-    "name": lambda part: text_for(part, Segment, "name"),
-    "conditions": lambda part: _conditions(part, stored=True),
-    "managed_by": lambda part: None if part.is_null else text_for(part, Segment, "managed_by"),
-    "members": _members,
-}
+@dataclass(frozen=True, kw_only=True)
+class SegmentFields(Fields):
+    """A segment, whole, without its members: these stay. What is left out, or null, gets its default."""
+
+    key: Annotated[str, "The key, as in the path; may be left out."] = ""
+    name: Annotated[
+        str, "What people call it; the key by default.", ReadBy(lambda part: text_for(part, Segment, "name"))
+    ] = ""
+    conditions: Annotated[
+        Any,
+        "Who meets this condition is in it, beside its members.",
+        Keywords(type="object", additionalProperties=True),
+        ReadBy(lambda part: _conditions(part, stored=True)),
+    ] = None
+    managed_by: Annotated[
+        str | None,
+        MANAGED_BY,
+        ReadBy(lambda part: None if part.is_null else text_for(part, Segment, "managed_by")),
+    ] = None
 
 
 def lock_segments(*, workspace: Workspace, segments: Sequence[SeedSegment]) -> dict[str, Segment]:

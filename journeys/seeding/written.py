@@ -5,9 +5,8 @@ Secrets stand in them as they are: whoever shows an item masks it.
 
 from collections.abc import Iterable
 
-from customers.models import Segment
 from engage.resources.fields import Item
-from journeys.design.authoring import SPELLINGS
+from journeys.design.fields import SPELLINGS
 from journeys.models import Journey, JourneyRevision
 
 _OF_EVENTS = frozenset({"event_name", "event_where", "event_from_bridge"})
@@ -28,14 +27,4 @@ def _written_journey(journey: Journey, revision: JourneyRevision | None) -> Item
         spelling: content[name] if name in content else getattr(journey, name)
         for name, spelling in SPELLINGS.items()
         if name not in left_out
-    }
-
-
-def written_segment(segment: Segment) -> Item:
-    """The segment without its members: they are no part of the definition."""
-    return {
-        "key": segment.key,
-        "name": segment.name,
-        "conditions": segment.conditions,
-        "managedBy": segment.managed_by,
     }

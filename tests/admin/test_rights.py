@@ -13,7 +13,6 @@ from engage.admin.parts.columns import page_url
 from engage.admin.rights.key_rights import KEY_RIGHTS, rights_of
 from engage.models import ApiKey, IdentityKey, Workspace
 from engage.scopes import Scope
-from journeys.design.authoring import JourneyChanges
 from journeys.models import Enrollment, Journey, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.operations.redaction import steps_without_credentials
 from journeys.webhooks.signing_secrets import current_secrets
@@ -193,7 +192,7 @@ def test_who_has_all_rights_of_a_key_but_may_not_add_one_is_refused(acme: Worksp
     "content_field", [{"steps": [CALL]}, {"exit_on": EXITS}, {"entry_conditions": CONDITION}, {"event_where": PRICEY}]
 )
 def test_what_reads_customers_is_written_by_those_alone_who_may_view_customers(
-    acme: Workspace, calling: Journey, content_field: JourneyChanges
+    acme: Workspace, calling: Journey, content_field: dict[str, Any]
 ) -> None:
     before = content()
     client = staff_with("add_journey", "change_journey", "view_workspace")

@@ -16,7 +16,7 @@ from engage.json.positions import Span, span_of, spans_in
 from engage.resources.resource import DefinitionWarning
 from journeys.admin.content_rights import READ_CUSTOMERS
 from journeys.admin.drawing.drawings import Drawing, plain
-from journeys.design.authoring import SPELLINGS
+from journeys.design.fields import SPELLINGS
 from journeys.design.warnings import in_words, warnings_of
 from journeys.models import Journey
 from journeys.steps.definition import KINDS

@@ -1,13 +1,13 @@
 """The form that creates and edits a journey together with the content of its current revision."""
 
-from typing import Any, cast
+from typing import Any
 
 from engage.admin.parts.json_field import JsonField
 from engage.admin.parts.managed import SAVE_OVER, ManagedForm
 from engage.json.compact import same_json
 from journeys.admin.content_rights import shown_of
 from journeys.design.asked import ENTRY_CONDITIONS, EVENT_WHERE, EXIT_ON, GOALS, GUARDS, HOLD_OUT
-from journeys.design.authoring import InvalidJourney, JourneyChanges, refusals_of
+from journeys.design.authoring import InvalidJourney, refusals_of
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.secrets import steps_as_stored
 
@@ -137,11 +137,11 @@ class JourneyForm(ManagedForm):
                 message = _in_the_form(refusal, trigger_type=values["trigger_type"])
                 self.add_error(refusal.field if refusal.field in self.fields else None, message)
 
-    def changes(self) -> JourneyChanges:
+    def changes(self) -> dict[str, Any]:
         """The values of a new journey that have an input; for an existing one, only those that were edited."""
         values = {name: self.cleaned_data.get(name) for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS)}
         written = (values.keys() & self.fields.keys()) - self._left_alone().keys()
-        return cast("JourneyChanges", {name: values[name] for name in written})
+        return {name: values[name] for name in written}
 
     def _is_same(self, name: str) -> bool:
         """Whether a field holds the same in another order: that is a change, but nothing new to be checked."""

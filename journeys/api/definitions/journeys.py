@@ -9,12 +9,12 @@ from engage.resources.definitions import DefinitionInvalid
 from journeys.api.definitions.bodies import (
     DefinitionDeleted,
     DefinitionRecord,
-    JourneyBody,
     JourneyQuery,
     PutDefinitionRecord,
 )
 from journeys.api.definitions.calls import UNKNOWN_SECRET, Calls
 from journeys.api.path_ids import JOURNEY_ID
+from journeys.design.fields import JourneyFields
 from journeys.seeding import kinds
 from journeys.steering.moving import GONE, UNDER_WAY, Moving
 
@@ -54,7 +54,7 @@ _JOURNEYS = Calls(
     moving=Moving(revision=8, moves=302, stays={UNDER_WAY: 6, GONE: 2}),
     refuses=[_INVALID, UNKNOWN_SECRET],
 )
-def put_journey(asked: Asked[JourneyBody, JourneyQuery], journey_id: str) -> Answered[PutDefinitionRecord]:
+def put_journey(asked: Asked[JourneyFields, JourneyQuery], journey_id: str) -> Answered[PutDefinitionRecord]:
     """Create or replace a journey
 
     The body is the journey's item of a seed file, whole: what is left out gets its default. All mistakes are told at

@@ -12,10 +12,10 @@ from journeys.api.definitions.bodies import (
     DefinitionDeleted,
     DefinitionRecord,
     PutDefinitionRecord,
-    SegmentBody,
 )
 from journeys.api.definitions.calls import Calls
 from journeys.seeding import kinds
+from journeys.seeding.segments import SegmentFields
 
 _SEGMENT_ID = replace(SEGMENT_ID, missing=lambda _: SegmentNotFound())
 _PLAN = {"field": "customer.plan", "op": "eq", "value": "pro"}
@@ -35,7 +35,7 @@ _SEGMENTS = Calls(
     changed=["conditions"],
     refuses=[DefinitionInvalid("conditions.op is 'is', which is none of eq, ne.")],
 )
-def put_segment(asked: Asked[SegmentBody, DryRun], segment_id: str) -> Answered[PutDefinitionRecord]:
+def put_segment(asked: Asked[SegmentFields, DryRun], segment_id: str) -> Answered[PutDefinitionRecord]:
     """Create or replace a segment
 
     The body is the segment's item of a seed file, without members: who was put into it stays there.
