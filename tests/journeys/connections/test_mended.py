@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.connections.variables import save_variable
+from journeys.connections.variables import VARIABLES
 from journeys.models import Connection, StepRun, WebhookDelivery, WebhookHost
 from journeys.tasks import walk
 from journeys.webhooks import by_connection
@@ -65,7 +65,7 @@ def again() -> None:
 def test_url_headers_and_credentials_are_the_connections_at_each_attempt_and_the_body_stays(
     server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver, mended: Any, header: str, value: str
 ) -> None:  # fmt: skip
-    save_variable(workspace=acme, name="token", value="first", now=timezone.now())
+    VARIABLES.save(workspace=acme, key="token", value="first", now=timezone.now())
     for path, there in (("/status/401", receiver.url), ("/status/500", partial(elsewhere, receiver))):
         receiver.arrived.clear()
         WebhookDelivery.objects.all().delete()
@@ -89,7 +89,7 @@ def test_a_variable_that_is_changed_holds_at_the_next_attempt(
     server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver
 ) -> None:
     for value, answer in (("first", "/first/500/then/200"), ("second", None)):
-        save_variable(workspace=acme, name="token", value=value, now=timezone.now())
+        VARIABLES.save(workspace=acme, key="token", value=value, now=timezone.now())
         if answer:
             connect(acme, receiver.url(answer), headers={"X-Token": "{{ vars.token }}"})
             enter(server, journey_of(acme, STEP))
