@@ -20,10 +20,10 @@ from bridge.messages.definition import MAX_ACTIONS, MAX_FORMS, InvalidMessage
 from bridge.models import Message
 from engage.calls.asked import Asked
 from engage.calls.call import Answered, PathId, delete, get, put
-from engage.calls.queries import CURSOR, LIMIT
+from engage.calls.queries import CURSOR, PageQuery
 from engage.errors import MissingParameter
-from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
-from engage.json.fields import Items, Parsed, Text, Whole, filled
+from engage.http.paging import DEPRECATED, NEXT, NEXT_CURSOR, begin_of, cursor_of, page_of
+from engage.json.fields import Items, Text, filled
 from engage.json.keywords import Keywords
 from engage.json.reading import ArraySizeExceeded, AtLeastOne
 from engage.schema.bodies import choice_of
@@ -35,17 +35,11 @@ _NOTHING = "At least one of status, actions, forms, content must be present."
 _OBJECTS = Keywords(items={"type": "object", "additionalProperties": True})
 
 
-def _last_key(text: str) -> str | None:
-    place = parse_cursor(text, str)
-    return place[0] if place else None
-
-
 @dataclass(frozen=True, kw_only=True)
-class MessagesQuery:
+class MessagesQuery(PageQuery):
     """Which page of the messages."""
 
-    limit: Annotated[int, LIMIT, Whole(most=200)] = 50
-    cursor: Annotated[str | None, CURSOR, Parsed(_last_key)] = None
+    cursor: Annotated[str | None, CURSOR, DEPRECATED, cursor_of(str)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +106,8 @@ class MessagesPage:
     """Messages in the order of their keys."""
 
     messages: Sequence[MessageRecord]
-    next_cursor: Annotated[str | None, NEXT_CURSOR]
+    next: Annotated[str | None, NEXT]
+    next_cursor: Annotated[str | None, NEXT_CURSOR, DEPRECATED]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +171,7 @@ _with_key: dict[str, Any] = {**_messages, "path": "messages/{workspaceId}/{key}"
     **_messages,
     says="Messages listed.",
     answer="A page of messages.",
-    examples={"One": MessagesPage(messages=[_RECORD], next_cursor=None)},
+    examples={"One": MessagesPage(messages=[_RECORD], next=None, next_cursor=None)},
 )
 def list_messages(asked: Asked[None, MessagesQuery]) -> MessagesPage:
     """List the messages
@@ -184,11 +179,12 @@ def list_messages(asked: Asked[None, MessagesQuery]) -> MessagesPage:
     Lists the workspace's messages in the order of their keys, 50 at a time, or up to 200 (`limit`).
     """
     limit = asked.query.limit
-    found = messages_after(workspace_id=asked.workspace_id, key=asked.query.cursor or "", limit=limit + 1)
-    shown = found[:limit]
+    found = messages_after(workspace_id=asked.workspace_id, key=begin_of(asked.query) or "", limit=limit + 1)
+    shown, following = page_of(found, limit, lambda one: one.key)
     return MessagesPage(
         messages=[filled(MessageRecord, message) for message in shown],
-        next_cursor=written_cursor([shown[-1].key]) if len(found) > limit else None,
+        next=following,
+        next_cursor=following,
     )
 
 

@@ -28,7 +28,7 @@ from engage.calls.queries import AFTER, LIMIT, PageQuery
 from engage.database.object_ids import ObjectId
 from engage.database.parts import Part
 from engage.errors import InvalidRequest
-from engage.http.paging import NEXT, InvalidAfter, parse_after, written_cursor
+from engage.http.paging import NEXT, place_of, written_place
 from engage.json.fields import Parsed, Spelled, Whole, filled
 from engage.json.storable import unstorable
 from engage.known_values import known_value
@@ -61,14 +61,8 @@ def _prefix(text: str) -> str:
     return text
 
 
-def _place_of_event(text: str) -> PlaceOfEvent | None:
-    place = parse_after(text, int, str)
-    if place is None:
-        return None
-    try:
-        return PlaceOfEvent(_EPOCH + place[0] * _MICROSECOND, place[1])
-    except OverflowError:
-        raise InvalidAfter from None
+def _place_of_event(microseconds: int, event_id: str) -> PlaceOfEvent:
+    return PlaceOfEvent(_EPOCH + microseconds * _MICROSECOND, event_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +81,7 @@ class EventsQuery:
     """Which page of the events."""
 
     limit: Annotated[int, LIMIT, Whole(most=200)] = 50
-    after: Annotated[PlaceOfEvent | None, AFTER, Parsed(_place_of_event)] = None
+    after: Annotated[PlaceOfEvent | None, AFTER, place_of(int, str, make=_place_of_event)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +149,7 @@ _lists: dict[str, Any] = {
 
 
 def _next(last: str | None) -> str | None:
-    return None if last is None else written_cursor([last])
+    return None if last is None else written_place(last)
 
 
 @get(
@@ -225,7 +219,7 @@ def list_segment_members(asked: Asked[None, PageQuery], segment_id: str) -> Memb
     ids=[CUSTOMER_ID],
     says="The customer's events, those that happened last first.",
     examples={"One": EventsPage(customer_id=ADA, events=[_EVENT], next=None)},
-    refuses=[NOT_FOUND, InvalidAfter()],
+    refuses=[NOT_FOUND],
     **_lists,
 )
 def list_customer_events(asked: Asked[None, EventsQuery], customer_id: str) -> EventsPage:
@@ -249,5 +243,5 @@ def list_customer_events(asked: Asked[None, EventsQuery], customer_id: str) -> E
         if (source := known_value(Event.Source, one.source))
     ]
     last = part.last
-    place = last and [(last.occurred_at - _EPOCH) // _MICROSECOND, last.event_id]
-    return EventsPage(customer_id=customer.id, events=events, next=written_cursor(place) if place else None)
+    place = last and ((last.occurred_at - _EPOCH) // _MICROSECOND, last.event_id)
+    return EventsPage(customer_id=customer.id, events=events, next=written_place(*place) if place else None)

@@ -11,6 +11,7 @@ from engage.calls.call import get
 from engage.calls.queries import LIMIT
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest
+from engage.http.paging import DEPRECATED, NEXT_CURSOR
 from engage.http.query_strings import whole_number
 from engage.json.fields import Parsed, Whole
 from engage.json.keywords import Keywords
@@ -19,7 +20,7 @@ from engage.models import ActorKind, AuditEntry
 from engage.positions import CursorFromAnotherHistory
 from engage.scopes import Scope
 
-_BAD_AFTER = InvalidRequest("after must be a whole number, as an earlier answer had it.")
+_BAD_AFTER = InvalidRequest("after must be a whole number, the next of an earlier answer.")
 _GREATEST = 10**18 - 1
 
 
@@ -36,7 +37,7 @@ class AuditQuery:
 
     after: Annotated[
         int | None,
-        "The `after` of an earlier answer; omit it to begin.",
+        "The `next` of an earlier answer; omit it to begin.",
         Parsed(_after),
         Keywords(type="integer", minimum=0),
     ] = None
@@ -113,7 +114,8 @@ class AuditPage:
     """Entries in the order in which they became known."""
 
     entries: Sequence[AuditRecord]
-    after: Annotated[int, "Send it as `after` for what follows, now or later: nothing is added before it."]
+    next: Annotated[int, "Send it as `after` for what follows, now or later: nothing is added before it."]
+    after: Annotated[int, NEXT_CURSOR, DEPRECATED]
 
 
 _SWITCHED_ON = AuditRecord(
@@ -135,7 +137,7 @@ _SWITCHED_ON = AuditRecord(
     tag="Access",
     says="Who did what, in the order in which it became known.",
     answer="A page of entries, which is empty if there is nothing new.",
-    examples={"A journey was switched on": AuditPage(entries=[_SWITCHED_ON], after=217_364_881)},
+    examples={"A journey was switched on": AuditPage(entries=[_SWITCHED_ON], next=217_364_881, after=217_364_881)},
     refuses=[_BAD_AFTER, CursorFromAnotherHistory("217361281")],
 )
 def list_audit(asked: Asked[None, AuditQuery]) -> AuditPage:
@@ -149,4 +151,5 @@ def list_audit(asked: Asked[None, AuditQuery]) -> AuditPage:
     entries = entries_after(workspace_id=asked.workspace_id, position=after, limit=asked.query.limit)
     last = entries[-1].position if entries else None
     told = [record for entry in entries if (record := AuditRecord.of(entry))]
-    return AuditPage(entries=told, after=after if last is None else last)
+    following = after if last is None else last
+    return AuditPage(entries=told, next=following, after=following)

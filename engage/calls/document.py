@@ -93,7 +93,8 @@ def _parameters(query: type | None) -> Iterator[OpenApiParameter]:
         if isinstance(default, str | int) and default is not False:
             schema["default"] = default
         description = member.description + also_spelled(member)
-        yield OpenApiParameter(member.spelling, schema, description=description)
+        old = bool(schema.pop("deprecated", False))
+        yield OpenApiParameter(member.spelling, schema, description=description, deprecated=old)
 
 
 def _of_key(call: Call) -> list[OpenApiParameter]:

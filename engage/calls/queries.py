@@ -9,7 +9,7 @@ from django.http import QueryDict
 from rest_framework.request import Request
 
 from engage.errors import InvalidRequest, Refusal
-from engage.http.paging import InvalidAfter, InvalidCursor, text_after
+from engage.http.paging import BothPlaces, InvalidAfter, InvalidCursor, place_of
 from engage.http.query_strings import is_true, one_of, single_value, whole_number
 from engage.json.fields import Member, Parsed, Whole, is_choice, members
 from engage.json.storable import unstorable
@@ -18,7 +18,7 @@ Shape = TypeVar("Shape")
 DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was changed."
 # What such parameters are, in words.
 LIMIT = "The maximum number of items to return."
-CURSOR = "The `nextCursor` of the previous page. Omit it for the first page."
+CURSOR = "The same as `after`."
 AFTER = "The `next` of the previous page. Omit it for the first page."
 _NO_LETTERS = re.compile(r"[^A-Za-z]")
 # The calls of 1.0.0: their clients may send what these never looked at. Its lists are not spared.
@@ -45,7 +45,7 @@ class PageQuery:
     """Which page of a list whose places are texts."""
 
     limit: Annotated[int, LIMIT, Whole(most=200)] = 50
-    after: Annotated[str | None, AFTER, Parsed(text_after)] = None
+    after: Annotated[str | None, AFTER, place_of(str)] = None
 
 
 BAD_DRY_RUN = InvalidRequest("dryRun must be true or false, not 'yes'.")
@@ -129,10 +129,11 @@ def parameter_refusals(shape: type) -> Iterator[Refusal]:
     for member in members(cast("Any", shape)):
         if member.name == "limit":
             yield not_whole("limit", member.note(Whole))
+        if member.name == "after" and member.hint is not int:
+            yield InvalidAfter()
         if member.name == "cursor":
             yield InvalidCursor()
-    if issubclass(shape, PageQuery):
-        yield InvalidAfter()
+            yield BothPlaces()
 
 
 def _refuse_other_spellings(query: QueryDict) -> None:

@@ -149,9 +149,7 @@ def _shown(kind: Resource[Any], row: Any, *, kept: Sequence[DefinitionWarning] =
     warnings = [*kept, *kind.warnings(row)]
     if (more := len(warnings) - MOST_MISTAKES) > 0:
         warnings[MOST_MISTAKES:] = [DefinitionWarning(place="", message=f"And {more:,} more.")]
-    return Definition(
-        row=row, item=kind.masked(_stateless(kind, item)), etag=_etag(kind, item), warnings=warnings
-    )
+    return Definition(row=row, item=kind.masked(_stateless(kind, item)), etag=_etag(kind, item), warnings=warnings)
 
 
 def _saved(kind: Resource[Any], written: Mapping[str, Any], saving: Saving, *, in_path: bool) -> Any:

@@ -9,10 +9,10 @@ from customers.api.path_ids import ADA, CUSTOMER_ID
 from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound, customer_by_id
 from engage.calls.asked import Asked
 from engage.calls.call import get
-from engage.calls.queries import CURSOR, LIMIT
+from engage.calls.queries import AFTER, CURSOR, LIMIT
 from engage.database.object_ids import ObjectId, is_object_id
-from engage.http.paging import NEXT_CURSOR, InvalidCursor, parse_cursor, written_cursor
-from engage.json.fields import Parsed, Whole
+from engage.http.paging import DEPRECATED, NEXT, NEXT_CURSOR, begin_of, cursor_of, place_of, written_place
+from engage.json.fields import Whole
 from engage.scopes import Scope
 from journeys.api.enrollments import ENROLLMENT_ID
 from journeys.api.path_ids import ADAS_JOB, JOURNEY_ID, TRIGGER_ID
@@ -25,13 +25,9 @@ from journeys.enrollments.by_customer import (
 from journeys.job_ids import job_id
 
 
-def _place(text: str) -> Cursor | None:
-    place = parse_cursor(text, int, str)
-    if place is None:
-        return None
-    queued_ms, journey_id = place
+def _place(queued_ms: int, journey_id: str) -> Cursor:
     if not is_object_id(journey_id):
-        raise InvalidCursor
+        raise ValueError
     return Cursor(queued_ms=queued_ms, journey_id=journey_id)
 
 
@@ -40,7 +36,8 @@ class TriggersQuery:
     """Which page of the triggers."""
 
     limit: Annotated[int, LIMIT, Whole(most=100)] = 20
-    cursor: Annotated[Cursor | None, CURSOR, Parsed(_place)] = None
+    after: Annotated[Cursor | None, AFTER, place_of(int, str, make=_place)] = None
+    cursor: Annotated[Cursor | None, CURSOR, DEPRECATED, cursor_of(int, str, make=_place)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +46,11 @@ class CustomerJourneys:
 
     customer_id: Annotated[ObjectId, "The customer's id."]
     triggers: Annotated[Sequence[CustomerTrigger], "The triggers, newest first."]
-    next_cursor: Annotated[str | None, NEXT_CURSOR]
+    next: Annotated[str | None, NEXT]
+    next_cursor: Annotated[str | None, NEXT_CURSOR, DEPRECATED]
 
 
+_NEXT = written_place(1795201680123, JOURNEY_ID.example)
 _DECIDED_AT = datetime(2026, 11, 20, 19, 8, 0, 310000, tzinfo=UTC)
 _ENROLLED = CustomerTrigger(
     job_id=ADAS_JOB,
@@ -90,9 +89,7 @@ _REFUSED = replace(
     decided_at=datetime(2026, 11, 20, 19, 8, 3, 90000, tzinfo=UTC),
     enrollment=None,
 )
-_CUSTOMER_JOURNEYS = CustomerJourneys(
-    customer_id=ADA, triggers=[_REFUSED, _ENROLLED], next_cursor=written_cursor([1795201680123, JOURNEY_ID.example])
-)
+_CUSTOMER_JOURNEYS = CustomerJourneys(customer_id=ADA, triggers=[_REFUSED, _ENROLLED], next=_NEXT, next_cursor=_NEXT)
 
 
 @get(
@@ -119,11 +116,13 @@ def get_customer_journeys(asked: Asked[None, TriggersQuery], customer_id: str) -
         workspace_id=asked.workspace_id,
         customer_id=customer.id,
         journeys=asked.key.journeys,
-        after=asked.query.cursor,
+        after=begin_of(asked.query),
         limit=asked.query.limit,
     )
+    following = written_place(page.last.queued_ms, page.last.journey_id) if page.last else None
     return CustomerJourneys(
         customer_id=customer.id,
         triggers=page.triggers,
-        next_cursor=written_cursor([page.last.queued_ms, page.last.journey_id]) if page.last else None,
+        next=following,
+        next_cursor=following,
     )

@@ -9,10 +9,10 @@ from customers.api.path_ids import ADA, CUSTOMER_ID
 from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound, customer_by_id
 from engage.calls.asked import Asked
 from engage.calls.call import get
-from engage.calls.queries import CURSOR, LIMIT
+from engage.calls.queries import AFTER, LIMIT
 from engage.database.object_ids import ObjectId
-from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
-from engage.json.fields import Parsed, Whole, filled
+from engage.http.paging import NEXT, place_of, written_place
+from engage.json.fields import Whole, filled
 from engage.known_values import known_value
 from engage.scopes import Scope
 from journeys.api.path_ids import JOURNEY_ID
@@ -29,9 +29,8 @@ from journeys.entering.trigger import JourneyNotFound, own_journey_ids
 from journeys.operations.redaction import url_without_secrets
 
 
-def _place(text: str) -> DeliveriesPlace | None:
-    place = parse_cursor(text, int, str)
-    return DeliveriesPlace(webhook=place[0], in_app=place[1]) if place else None
+def _place(webhook: int, in_app: str) -> DeliveriesPlace:
+    return DeliveriesPlace(webhook=webhook, in_app=in_app)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,7 @@ class DeliveriesQuery:
     begin: Annotated[datetime | None, "Return what was sent from then on (ISO 8601).", *FROM] = None
     end: Annotated[datetime | None, "Return what was sent before then (ISO 8601).", *TO] = None
     limit: Annotated[int, LIMIT, Whole(most=100)] = 20
-    cursor: Annotated[DeliveriesPlace | None, CURSOR, Parsed(_place)] = None
+    after: Annotated[DeliveriesPlace | None, AFTER, place_of(int, str, make=_place)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +108,7 @@ class CustomerDeliveries:
 
     customer_id: Annotated[ObjectId, "The customer's id."]
     deliveries: Annotated[Sequence[Delivery], "The deliveries, newest first."]
-    next_cursor: Annotated[str | None, NEXT_CURSOR]
+    next: Annotated[str | None, NEXT]
 
 
 def _at(hour: int, minute: int) -> datetime:
@@ -166,7 +165,7 @@ _SHOWN = Delivery(
     answer="A page of deliveries. The list is empty if nothing was sent.",
     examples={
         "A message clicked, a webhook delivered": CustomerDeliveries(
-            customer_id=ADA, deliveries=[_SHOWN, _SENT], next_cursor=None
+            customer_id=ADA, deliveries=[_SHOWN, _SENT], next=None
         )
     },
     refuses=[CustomerNotFound(named=IDENTIFIER_NAMES["id"]), JourneyNotFound(JOURNEY_ID.example)],
@@ -197,11 +196,11 @@ def list_customer_deliveries(asked: Asked[None, DeliveriesQuery], customer_id: s
             since=query.begin,
             before=query.end,
         ),
-        after=query.cursor,
+        after=query.after,
         limit=query.limit,
     )
     return CustomerDeliveries(
         customer_id=customer.id,
         deliveries=[record for sent in page.deliveries if (record := Delivery.of(sent))],
-        next_cursor=written_cursor([page.last.webhook, page.last.in_app]) if page.last else None,
+        next=written_place(page.last.webhook, page.last.in_app) if page.last else None,
     )

@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar, Self
 from customers.api.path_ids import ADA
 from engage.calls.asked import Asked
 from engage.calls.call import PathId, get, post
-from engage.calls.queries import CURSOR, LIMIT
+from engage.calls.queries import AFTER, CURSOR, LIMIT
 from engage.database.object_ids import ObjectId
 from engage.errors import MissingParameter
-from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
-from engage.json.fields import LEFT_OUT, Parsed, Text, Whole, filled
+from engage.http.paging import DEPRECATED, NEXT, NEXT_CURSOR, begin_of, cursor_of, place_of, written_place
+from engage.json.fields import LEFT_OUT, Text, Whole, filled
 from engage.json.keywords import Keywords
 from engage.scopes import Scope
 from journeys.api.path_ids import ADAS_JOB, JOURNEY_ID, TRIGGER_ID
@@ -39,17 +39,13 @@ ENROLLMENT_ID = PathId(
 )
 
 
-def _ordinal(text: str) -> int | None:
-    place = parse_cursor(text, int)
-    return place[0] if place else None
-
-
 @dataclass(frozen=True, kw_only=True)
 class HistoryQuery:
     """Which page of the steps."""
 
     limit: Annotated[int, LIMIT, Whole(most=100)] = 50
-    cursor: Annotated[int | None, CURSOR, Parsed(_ordinal)] = None
+    after: Annotated[int | None, AFTER, place_of(int)] = None
+    cursor: Annotated[int | None, CURSOR, DEPRECATED, cursor_of(int)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +229,8 @@ class EnrollmentHistory(Entered):
     moves: Annotated[
         Sequence[Moved] | None, "The moves by which it came to its revision, in order; left out without any.", LEFT_OUT
     ]
-    next_cursor: Annotated[str | None, NEXT_CURSOR]
+    next: Annotated[str | None, NEXT]
+    next_cursor: Annotated[str | None, NEXT_CURSOR, DEPRECATED]
 
 
 def _at(hour: int, minute: int, second: int, milliseconds: int = 0, day: int = 20) -> datetime:
@@ -307,6 +304,7 @@ _HISTORY = filled(
     steps=[_NOTED, _SENDING],
     steps_begun=2,
     moves=[Moved(at=_at(19, 8, 0, 400), from_revision=2, to_revision=3, steps_begun=1)],
+    next=None,
     next_cursor=None,
 )
 
@@ -328,9 +326,9 @@ def get_enrollment(asked: Asked[None, HistoryQuery], enrollment_id: str) -> Enro
     reason. Webhook steps include the request and its attempts.
 
     Steps are returned in order, in pages of 50 by default and of at most 100 (`limit`). The history of a journey with a
-    loop can be long: use `nextCursor` to get the next page.
+    loop can be long: use `next` to get the next page.
     """
-    after, limit = asked.query.cursor, asked.query.limit
+    after, limit = begin_of(asked.query), asked.query.limit
     history = enrollment_history(
         workspace_id=asked.workspace_id,
         enrollment_id=enrollment_id,
@@ -338,12 +336,14 @@ def get_enrollment(asked: Asked[None, HistoryQuery], enrollment_id: str) -> Enro
         limit=limit,
     )
     waits = waiting([step.delivery.id for step in history.steps if step.delivery and step.delivery.waits])
+    following = None if history.last is None else written_place(history.last)
     return EnrollmentHistory.of(
         history.state,
         steps=[EnrollmentStep.of(step, waits) for step in history.steps],
         steps_begun=history.state.enrollment.steps_begun,
         moves=[Moved.of(move) for move in history.state.enrollment.moves or ()] or None,
-        next_cursor=None if history.last is None else written_cursor([history.last]),
+        next=following,
+        next_cursor=following,
     )
 
 

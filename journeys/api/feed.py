@@ -12,7 +12,7 @@ from engage.calls.call import Answered, get
 from engage.calls.queries import LIMIT
 from engage.errors import InvalidRequest
 from engage.feed import FeedType
-from engage.http.paging import InvalidAfter, parse_after, written_cursor
+from engage.http.paging import place_of, written_place
 from engage.json.fields import Parsed, Whole
 from engage.positions import CursorFromAnotherHistory
 from engage.scopes import Scope
@@ -21,10 +21,6 @@ from journeys.entering.trigger import JourneyNotFound, own_journey_ids
 from journeys.feed.reading import BEGINNING, FeedEvent, FeedOff, Place, Wanted, end_of_feed, feed_part, require_feed
 
 _MOST_NAMED = 50
-
-
-def _place(text: str) -> Place:
-    return Place(*(parse_after(text, int, int) or BEGINNING))
 
 
 def _named(field: str, text: str) -> set[str]:
@@ -46,7 +42,9 @@ class FeedQuery:
     """After which place, of which types and journeys, and how many at most."""
 
     after: Annotated[
-        Place | None, "The `next` of an earlier answer; omit it to begin with the oldest.", Parsed(_place)
+        Place | None,
+        "The `next` of an earlier answer; omit it to begin with the oldest.",
+        place_of(int, int, make=Place),
     ] = None
     types: Annotated[
         Collection[str] | None, "The types that are wanted, with commas between them; omit it for all.", Parsed(_types)
@@ -86,7 +84,7 @@ _COMPLETED = FeedEvent(
     journey_id=JOURNEY_ID.example,
     trigger_id=TRIGGER_ID.example,
 )
-_CURSOR = written_cursor([1_795_201_680_000_042, 1])
+_CURSOR = written_place(1_795_201_680_000_042, 1)
 _ANOTHER_HISTORY = CursorFromAnotherHistory(_CURSOR)
 
 
@@ -101,7 +99,7 @@ _ANOTHER_HISTORY = CursorFromAnotherHistory(_CURSOR)
         "One decided": FeedPage(events=[_DECIDED, _COMPLETED], next=_CURSOR),
         "Nothing new": Answered(data=FeedPage(events=[], next=_CURSOR), headers={"Retry-After": "1"}),
     },
-    refuses=[FeedOff(), _ANOTHER_HISTORY, InvalidAfter(), JourneyNotFound(JOURNEY_ID.example)],
+    refuses=[FeedOff(), _ANOTHER_HISTORY, JourneyNotFound(JOURNEY_ID.example)],
 )
 def read_feed(asked: Asked[None, FeedQuery]) -> Answered[FeedPage]:
     """Read what happens
@@ -127,6 +125,6 @@ def read_feed(asked: Asked[None, FeedQuery]) -> Answered[FeedPage]:
     if not part.events and part.is_all:
         end, again = end_of_feed(asked.workspace_id)
         if part.next > end:
-            raise CursorFromAnotherHistory(written_cursor(list(again)))
+            raise CursorFromAnotherHistory(written_place(*again))
     waits = {} if part.events or not part.is_all else {"Retry-After": "1"}
-    return Answered(data=FeedPage(events=part.events, next=written_cursor(list(part.next))), headers=waits)
+    return Answered(data=FeedPage(events=part.events, next=written_place(*part.next)), headers=waits)

@@ -10,11 +10,11 @@ from customers.api.path_ids import ADA, BOB
 from customers.audience.selection import LeftOut, NamedCustomer
 from engage.calls.asked import Asked
 from engage.calls.call import PathId, delete, get
-from engage.calls.queries import CURSOR, LIMIT
+from engage.calls.queries import AFTER, CURSOR, LIMIT
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest
-from engage.http.paging import NEXT_CURSOR, parse_cursor, written_cursor
-from engage.json.fields import LEFT_OUT, Parsed, Whole, filled
+from engage.http.paging import DEPRECATED, NEXT, NEXT_CURSOR, begin_of, cursor_of, place_of, written_place
+from engage.json.fields import LEFT_OUT, Whole, filled
 from engage.json.keywords import Keywords, known
 from engage.scopes import Scope
 from journeys.api.path_ids import ADAS_JOB, BOBS_JOB, JOURNEY_ID
@@ -43,11 +43,6 @@ _JOB_ID = PathId(
 _TRIGGER_ID = replace(OF_TRIGGER, description="The `triggerId` returned by the trigger call.", find=None)
 
 
-def _ordinal(text: str) -> int | None:
-    place = parse_cursor(text, int)
-    return place[0] if place else None
-
-
 @dataclass(frozen=True, kw_only=True)
 class JobsQuery:
     """Which jobs, and which page of them."""
@@ -55,7 +50,8 @@ class JobsQuery:
     status: Annotated[EnrollmentJob.Status | None, "Return only jobs with this status."] = None
     result: Annotated[EnrollmentJob.Result | None, "Return only jobs with this result."] = None
     limit: Annotated[int, LIMIT, Whole(most=1000)] = 100
-    cursor: Annotated[int | None, CURSOR, Parsed(_ordinal)] = None
+    after: Annotated[int | None, AFTER, place_of(int)] = None
+    cursor: Annotated[int | None, CURSOR, DEPRECATED, cursor_of(int)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +163,8 @@ class TriggerJobs:
 
     trigger_id: Annotated[ObjectId, "The trigger's id."]
     jobs: Annotated[Sequence[JobState], "The jobs, in the order of the `jobIds` that the call returned."]
-    next_cursor: Annotated[str | None, NEXT_CURSOR]
+    next: Annotated[str | None, NEXT]
+    next_cursor: Annotated[str | None, NEXT_CURSOR, DEPRECATED]
 
 
 _QUEUED_AT = datetime(2026, 11, 20, 19, 8, 0, 123000, tzinfo=UTC)
@@ -295,7 +292,7 @@ def get_trigger(asked: Asked[None, None], trigger_id: str) -> TriggerSent:
     answer="A page of jobs. The list is empty if the trigger has no such job.",
     examples={
         "One enrolled, one refused": TriggerJobs(
-            trigger_id=_TRIGGER_ID.example, jobs=[_ENROLLED, _BOBS], next_cursor=None
+            trigger_id=_TRIGGER_ID.example, jobs=[_ENROLLED, _BOBS], next=None, next_cursor=None
         )
     },
     refuses=[InvalidRequest(f"status must be one of {', '.join(EnrollmentJob.Status.values)}, not 'done'.")],
@@ -308,15 +305,13 @@ def list_trigger_jobs(asked: Asked[None, JobsQuery], trigger_id: str) -> Trigger
     Jobs pruned because of their age are not included.
     """
     query = asked.query
+    begin = begin_of(query)
     page = trigger_jobs_page(
         workspace_id=asked.workspace_id,
         trigger_id=trigger_id,
         wanted=WantedJobs(status=query.status and query.status.value, result=query.result and query.result.value),
-        after=-1 if query.cursor is None else query.cursor,
+        after=-1 if begin is None else begin,
         limit=query.limit,
     )
-    return TriggerJobs(
-        trigger_id=page.trigger_id,
-        jobs=page.jobs,
-        next_cursor=None if page.last is None else written_cursor([page.last]),
-    )
+    following = None if page.last is None else written_place(page.last)
+    return TriggerJobs(trigger_id=page.trigger_id, jobs=page.jobs, next=following, next_cursor=following)

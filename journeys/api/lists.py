@@ -17,7 +17,7 @@ from engage.calls.call import get
 from engage.calls.queries import PageQuery
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest
-from engage.http.paging import NEXT, written_cursor
+from engage.http.paging import NEXT, page_of, written_place
 from engage.json.fields import Spelled, filled
 from engage.json.keywords import Keywords
 from engage.scopes import Scope
@@ -134,8 +134,7 @@ _common: dict[str, Any] = {
 def _page(rows: QuerySet[_Row], query: PageQuery) -> tuple[Sequence[_Row], str | None]:
     """The rows after the cursor, in the order of their keys, and the cursor of the next page."""
     found = list(rows.filter(key__gt=query.after or "").order_by("key")[: query.limit + 1])
-    shown = found[: query.limit]
-    return shown, written_cursor([shown[-1].key]) if len(found) > query.limit else None
+    return page_of(found, query.limit, lambda row: str(row.key))
 
 
 @get(
@@ -271,5 +270,5 @@ def list_enrollments(asked: Asked[None, EnrollmentsQuery], journey: Journey) -> 
     )
     return EnrollmentsPage(
         enrollments=[ListedEnrollment.of(one) for one in part.rows],
-        next=None if part.last is None else written_cursor([part.last]),
+        next=None if part.last is None else written_place(part.last),
     )

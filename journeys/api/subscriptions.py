@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from engage.calls.asked import Asked
 from engage.calls.call import Answered, get, post
-from engage.calls.queries import LIMIT
+from engage.calls.queries import AFTER, LIMIT
 from engage.database.object_ids import ObjectId, new_object_id
 from engage.errors import MissingParameter, Refusal
 from engage.feed import FeedType
-from engage.http.paging import InvalidCursor, parse_cursor, written_cursor
+from engage.http.paging import NEXT, page_of, place_of, written_place
 from engage.http.preconditions import Seen
-from engage.json.fields import Parsed, Whole
+from engage.json.fields import Whole
 from engage.known_values import known_value
 from engage.resources.definitions import DefinitionInvalid, put_definition
 from engage.scopes import Scope
@@ -109,12 +109,7 @@ class PushesPage:
     """What was pushed, the latest first."""
 
     deliveries: Sequence[PushRecord]
-    next: Annotated[str | None, "Send it as `after` to get the next page; null on the last page."]
-
-
-def _last_id(text: str) -> int | None:
-    place = parse_cursor(text, int)
-    return place[0] if place else None
+    next: Annotated[str | None, NEXT]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +117,7 @@ class PushesQuery:
     """Which page."""
 
     limit: Annotated[int, LIMIT, Whole(most=200)] = 50
-    after: Annotated[int | None, "The `next` of the page before. Omit it for the first page.", Parsed(_last_id)] = None
+    after: Annotated[int | None, AFTER, place_of(int)] = None
 
 
 _CALLS = OF[SUBSCRIPTIONS.section]
@@ -288,10 +283,9 @@ def resume_paused_subscription(asked: Asked[None, None], subscription_id: str) -
             deliveries=[
                 replace(_PUSH, state=Push.State.WAITING, result="Answered 500.", status=500, next_attempt_at=_AT),
             ],
-            next=written_cursor([1042]),
+            next=written_place(1042),
         ),
     },
-    refuses=[InvalidCursor()],
 )
 def list_subscription_deliveries(asked: Asked[None, PushesQuery], subscription_id: str) -> PushesPage:
     """List what was pushed
@@ -302,12 +296,8 @@ def list_subscription_deliveries(asked: Asked[None, PushesQuery], subscription_i
     rows = _found(asked.workspace_id, subscription_id).pushes.order_by("-id")
     if query.after is not None:
         rows = rows.filter(id__lt=query.after)
-    found = list(rows[: query.limit + 1])
-    shown = found[: query.limit]
-    return PushesPage(
-        deliveries=[record for one in shown if (record := _record(one))],
-        next=written_cursor([shown[-1].id]) if len(found) > query.limit else None,
-    )
+    shown, following = page_of(list(rows[: query.limit + 1]), query.limit, lambda one: one.id)
+    return PushesPage(deliveries=[record for one in shown if (record := _record(one))], next=following)
 
 
 def _record(push: Push) -> PushRecord | None:

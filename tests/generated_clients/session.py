@@ -250,7 +250,7 @@ assert job.enrollment_id is not None
 state = done(get_trigger.sync_detailed(WORKSPACE, trigger_id, client=api), TriggerStateAnswer).data
 assert state.results["enrolled"] == 1
 jobs = done(list_trigger_jobs.sync_detailed(WORKSPACE, trigger_id, client=api, limit=1), TriggerJobsAnswer).data
-assert ([one.job_id for one in jobs.jobs], jobs.next_cursor) == ([job_id], None)
+assert ([one.job_id for one in jobs.jobs], jobs.next_) == ([job_id], None)
 history = done(get_enrollment.sync_detailed(WORKSPACE, job.enrollment_id, client=api), EnrollmentHistoryAnswer).data
 assert history.customer_id == ada.customer_id
 under_way = list_enrollments.sync_detailed(WORKSPACE, JOURNEY, client=api, state=ListEnrollmentsState.ACTIVE, limit=1)
@@ -263,7 +263,7 @@ assert journeys.triggers[0].enrollment.enrollment_id == job.enrollment_id
 sent = done(
     list_customer_deliveries.sync_detailed(WORKSPACE, ada.customer_id, client=api), CustomerDeliveriesAnswer
 ).data
-assert sent.next_cursor is None
+assert sent.next_ is None
 
 # Events, and messages in the app -------------------------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ const jobs = await done(
   api.GET("/api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs", { params: { ...triggered, query: { limit: 1 } } }),
   200,
 );
-check(jobs.data.jobs[0]?.jobId === jobId && jobs.data.nextCursor === null, JSON.stringify(jobs));
+check(jobs.data.jobs[0]?.jobId === jobId && jobs.data.next === null, JSON.stringify(jobs));
 const enrolled = { path: { workspaceId, enrollmentId: job.enrollmentId } };
 const ENROLLMENT = "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}";
 const history = await done(api.GET(ENROLLMENT, { params: enrolled }), 200);
@@ -138,7 +138,7 @@ check(history.data.customerId === ada.customerId, JSON.stringify(history));
 const journeys = await done(api.GET("/api/v1/customers/{workspaceId}/{customerId}/journeys", { params: customer }), 200);
 check(journeys.data.triggers[0]?.enrollment?.enrollmentId === job.enrollmentId, JSON.stringify(journeys));
 const sent = await done(api.GET("/api/v1/customers/{workspaceId}/{customerId}/deliveries", { params: customer }), 200);
-check(sent.data.nextCursor === null, JSON.stringify(sent));
+check(sent.data.next === null, JSON.stringify(sent));
 
 // Events, and messages in the app -------------------------------------------------------------------------------------
 

@@ -204,9 +204,9 @@ def test_entries_are_read_page_by_page_and_those_of_others_by_nobody(
     names, after = [], 0
     while (page := audit(server, after=after, limit=2))["entries"]:
         names += [one["object"]["name"] for one in page["entries"]]
-        after = page["after"]
+        after = page["next"]
     assert names == [f"m{number}" for number in range(5)]
-    assert audit(server, after=after) == {"entries": [], "after": after}
+    assert audit(server, after=after) == {"entries": [], "next": after, "after": after}
     put_message(server, "later")
     assert [one["object"]["name"] for one in audit(server, after=after)["entries"]] == ["later"]
 

@@ -68,7 +68,7 @@ def test_what_was_sent_in_one_second_is_in_the_same_order_on_each_page(
     told = read(server, ada)
     assert [one["at"][:19] for one in told] == sorted((one["at"][:19] for one in told), reverse=True)
     first = page(server, ada, "?limit=2")
-    assert [*first["deliveries"], *read(server, ada, f"?cursor={first['nextCursor']}")] == told
+    assert [*first["deliveries"], *read(server, ada, f"?after={first['next']}")] == told
 
 
 def test_they_are_narrowed_by_each_condition(
@@ -110,10 +110,10 @@ def test_pages_of_any_size_tell_each_delivery_once_and_take_as_many_statements(
         told, cursor = [], ""
         while True:
             with CaptureQueriesContext(connection) as queries:
-                found = page(server, ada, f"?limit={limit}" + (f"&cursor={cursor}" if cursor else ""))
+                found = page(server, ada, f"?limit={limit}" + (f"&after={cursor}" if cursor else ""))
             taken.add(len(queries))
             told += [one["deliveryId"] for one in found["deliveries"]]
-            if not (cursor := found["nextCursor"] or ""):
+            if not (cursor := found["next"] or ""):
                 break
         assert told == ids
     assert len(taken) == 1
@@ -137,7 +137,7 @@ def test_a_key_for_some_journeys_reads_what_these_have_sent(
         ("?state=gone", 400, "Invalid request", "state must be"),
         ("?from=soon", 400, "Invalid request", "from must be a time"),
         ("?limit=101", 400, "Invalid request", "limit must be"),
-        ("?cursor=x", 400, "Invalid request", "cursor must be"),
+        ("?after=x", 400, "Invalid request", "after must be"),
         ("?journey=none", 404, "Journey not found", "none"),
     ],
 )

@@ -151,7 +151,7 @@ def test_a_cancelled_job_is_there_with_its_reason(server: ServerClient, ada: Cus
 
 
 def test_nothing_named_the_customer(server: ServerClient, ada: Customer) -> None:
-    assert read(server, ada) == {"customerId": ada.id, "triggers": [], "nextCursor": None}
+    assert read(server, ada) == {"customerId": ada.id, "triggers": [], "next": None, "nextCursor": None}
 
 
 def test_pages_tell_everything_once(server: ServerClient, acme: Workspace, ada: Customer) -> None:

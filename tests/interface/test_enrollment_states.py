@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Event
-from engage.http.paging import written_cursor
+from engage.http.paging import written_place
 from engage.json.instants import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
@@ -95,6 +95,7 @@ def test_an_enrollment_tells_where_it_stands_and_when_it_goes_on(server: ServerC
             "enteredAt": iso_utc(waiting.entered_at),
             "endedAt": None,
             "stepsBegun": 1,
+            "next": None,
             "nextCursor": None,
             "steps": [
                 {
@@ -321,12 +322,14 @@ def test_fifty_steps_are_a_page_unless_said(server: ServerClient, waiting: Enrol
         ("limit=%C2%B2", "limit must be a whole number from 1 to 100."),
         ("cursor=nonsense", "cursor must be the nextCursor of an answer to the same call."),
         ("cursor=Wz!Fd", "cursor must be the nextCursor of an answer to the same call."),  # [1], and a "!"
+        ("cursor=WzFd&after=WzFd", "cursor and after are two spellings of one place: send after alone."),
+        ("after=nonsense", "after must be the next of an answer to the same call."),
         ("cursor=%00", "cursor must be the nextCursor of an answer to the same call."),
         ("cursor=WyJhIl0", "cursor must be the nextCursor of an answer to the same call."),  # ["a"]
         ("cursor=W3RydWVd", "cursor must be the nextCursor of an answer to the same call."),  # [true]
         ("cursor=Wy0xXQ", "cursor must be the nextCursor of an answer to the same call."),  # [-1]
         ("cursor=WzFlOTld", "cursor must be the nextCursor of an answer to the same call."),  # [1e99]
-        (f"cursor={written_cursor([2**63])}", "cursor must be the nextCursor of an answer to the same call."),
+        (f"cursor={written_place(2**63)}", "cursor must be the nextCursor of an answer to the same call."),
         ("cursor=" + "W1tb" * 2000, "cursor must be the nextCursor of an answer to the same call."),  # [[[[[[…
     ],
 )

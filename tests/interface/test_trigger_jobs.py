@@ -42,11 +42,13 @@ def listed(server: ServerClient, journey: Journey, called: dict[str, Any], query
 
 def pages(server: ServerClient, path: str) -> Iterator[list[dict[str, Any]]]:
     """All pages; the path has a query."""
-    cursor = ""
-    while cursor is not None:
-        page = data(server.get(f"{path}&cursor={cursor}"), status=200)
+    after = ""
+    while after is not None:
+        page = data(server.get(f"{path}&after={after}"), status=200)
+        assert data(server.get(f"{path}&cursor={after}"), status=200) == page  # as 1.0.0 called it
         yield page["jobs"]
-        cursor = page["nextCursor"]
+        assert page["next"] == page["nextCursor"]
+        after = page["next"]
 
 
 def test_it_tells_of_each_job_what_its_look_up_tells(
@@ -57,6 +59,7 @@ def test_it_tells_of_each_job_what_its_look_up_tells(
     assert page == {
         "triggerId": called["triggerId"],
         "jobs": [job_of(server, journey.workspace_id, job_id) for job_id in called["jobIds"]],
+        "next": None,
         "nextCursor": None,
     }
     grace = Customer.objects.get(workspace=journey.workspace, external_id="grace")
@@ -128,7 +131,7 @@ def test_a_customer_without_an_external_id_has_none_here(
 def test_a_call_that_selected_nobody_has_none(server: ServerClient, journey: Journey) -> None:
     answered = data(trigger(server, journey, {"external_ids": ["nobody"]}))
     page = data(server.get(path_of(journey, answered)), status=200)
-    assert page == {"triggerId": answered["triggerId"], "jobs": [], "nextCursor": None}
+    assert page == {"triggerId": answered["triggerId"], "jobs": [], "next": None, "nextCursor": None}
 
 
 @each(
