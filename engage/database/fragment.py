@@ -81,6 +81,12 @@ class Template:
                 params.append(value)
         return Fragment(self._joined(fragments) if fragments else self.sql, params)
 
+    @property
+    def text(self) -> str:
+        """The whole template, with the names of its values."""
+        names = ["", *(f"{{{name}}}" for name in self._names)]
+        return "".join(f"{name}{text}" for name, text in zip(names, self._texts, strict=True))
+
     def _joined(self, fragments: Mapping[str, Fragment]) -> str:
         sql = [self._texts[0]]
         for name, text in zip(self._names, self._texts[1:], strict=True):

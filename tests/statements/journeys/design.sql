@@ -1,0 +1,14 @@
+-- journeys.design.listening: _CANDIDATES
+SELECT journey.id, journey.name, journey.active, journey.event_name, journey.event_where, journey.entry_conditions,
+       journey.goals, revision.steps, revision.exit_on
+FROM journeys_journey journey
+JOIN journeys_journeyrevision revision ON revision.journey_id = journey.id AND revision.number = journey.revision
+CROSS JOIN LATERAL (SELECT concat(
+    to_jsonb(journey.event_name), journey.event_where, journey.entry_conditions, journey.goals, revision.steps,
+    revision.exit_on
+) AS text) AS written
+WHERE journey.workspace_id = {workspace_id} AND (
+    strpos(written.text, 'event.messageId') > 0
+    OR EXISTS (SELECT FROM unnest({event_names}::text[]) AS name WHERE strpos(written.text, to_jsonb(name)::text) > 0)
+)
+ORDER BY journey.id DESC LIMIT 200
