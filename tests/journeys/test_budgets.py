@@ -268,7 +268,7 @@ def test_inputs_are_checked_in_time(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_connection_is_tried_in_time(machine: SlowMachine, acme: Workspace, receiver: Receiver) -> None:
-    connection = connect(acme, receiver.url(), inputs=SCHEMA, body={}).connection
+    connection = connect(acme, receiver.url(), inputs=SCHEMA, body={}).row
     tried = send_once(connection, dict(LARGE), now=timezone.now())
     in_time(machine, TURN)
     assert (tried.ok, tried.verdict) == (False, f"To check inputs takes more than 100 {FIGURE}")

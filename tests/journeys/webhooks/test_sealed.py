@@ -31,7 +31,7 @@ from journeys.models import (
     WebhookDelivery,
     WebhookSecret,
 )
-from journeys.subscriptions.saving import save_subscription
+from journeys.subscriptions.saving import SUBSCRIPTIONS
 from journeys.tasks import walk
 from journeys.webhooks.client import Limits
 from journeys.webhooks.signing_secrets import current_secrets
@@ -127,7 +127,7 @@ def test_a_claim_sends_the_others_and_says_why_one_waits(
 
 def subscribed(workspace: Workspace, url: str, **fields: Any) -> Subscription:
     """With an event that is to be pushed."""
-    made = save_subscription(workspace=workspace, key="crm", url=url, now=timezone.now(), **fields).subscription
+    made = SUBSCRIPTIONS.save(workspace=workspace, key="crm", url=url, now=timezone.now(), **fields).row
     tell(FeedType.MESSAGE_REFUSED, workspace_id=workspace.id, result="told")
     return made
 

@@ -16,7 +16,7 @@ WITH held AS MATERIALIZED (
 SELECT customer.id, customer.workspace_id FROM held AS customer WHERE {unnoticed}
 
 -- bridge.interactions.recording: _NOT_CLAIMED
-{match} AND NOT claimed_identifiers && {named}::varchar[]
+{match} AND NOT ({claimed})
 
 -- bridge.interactions.recording: _WITH_EVENT
 , event AS ({event}), missed AS ({missed})

@@ -56,6 +56,12 @@ SELECT id, workspace_id, external_id, email, phone, user_id, claimed_identifiers
 -- customers.identity.identifiers: _DELETE
 DELETE FROM customers_customer WHERE id = {id}
 
+-- customers.identity.identifiers: _HELD
+SELECT sent.phone FROM unnest({phones}::text[]) AS sent (phone) CROSS JOIN LATERAL (
+    SELECT FROM customers_customer WHERE workspace_id = {workspace_id} AND phone = sent.phone
+    UNION ALL SELECT FROM customers_alias WHERE workspace_id = {workspace_id} AND phone = sent.phone LIMIT 1
+) AS known
+
 -- customers.identity.identifiers: _LOCK
 {match} FOR NO KEY UPDATE
 
@@ -72,11 +78,6 @@ UPDATE customers_customer SET external_id = NULL WHERE id = {id}
     SELECT FROM customers_alias alias
     WHERE alias.workspace_id = {workspace_id} AND alias.{field} = {value} AND NOT (alias.claimed AND {is_proven})
 )
-
--- customers.identity.identifiers: _WRITE_IDENTIFIERS
-UPDATE customers_customer SET external_id = {external_id}, email = {email}, phone = {phone}, user_id = {user_id},
-    claimed_identifiers = {claimed}::text[], updated_at = statement_timestamp()
-WHERE id = {id}
 
 -- customers.identity.locks: _LED
 SELECT to_jsonb(alias) FROM customers_alias alias WHERE id = ANY({ids}::text[])
@@ -116,6 +117,26 @@ UPDATE customers_customer SET external_id = NULL WHERE id = {anonymous}
 UPDATE customers_customer SET attributes = attributes || {taken}::jsonb,
     claimed_attributes = claimed_attributes || {claimed}::text[], updated_at = statement_timestamp()
 WHERE id = {into}
+
+-- customers.identity.proofs: _ASKED
+SELECT {claimed}
+
+-- customers.identity.proofs: _CLAIMED
+EXISTS (
+    SELECT FROM customers_customer one
+    WHERE one.workspace_id = {workspace_id} AND one.{field} = {value} AND {name} = ANY(one.claimed_identifiers)
+)
+
+-- customers.identity.proofs: _CLAIMED_ALIAS
+EXISTS (
+    SELECT FROM customers_alias alias
+    WHERE alias.workspace_id = {workspace_id} AND alias.user_id = {value} AND alias.claimed
+)
+
+-- customers.identity.proofs: _WRITE_IDENTIFIERS
+UPDATE customers_customer SET external_id = {external_id}, email = {email}, phone = {phone}, user_id = {user_id},
+    claimed_identifiers = {claimed}::text[], updated_at = statement_timestamp()
+WHERE id = {id}
 
 -- customers.identity.upsert: _UPDATE
 UPDATE customers_customer AS customer

@@ -4,13 +4,16 @@ SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous, i
     FROM engage_identitykey known WHERE known.app_id = app.id AND known.workspace_id = app.workspace_id
 ) AS stored_keys, (
     SELECT own.feed OR own.subscribed FROM engage_workspace own WHERE own.id = app.workspace_id
-) AS workspace_tells
+) AS workspace_tells, (
+    SELECT own.default_country FROM engage_workspace own WHERE own.id = app.workspace_id
+) AS default_country
 FROM engage_app app WHERE id = {app_id} AND enabled
 
 -- engage.http.authentication: _KEY
 SELECT id, workspace_id, name, rate_limit, customers_rate_limit, events_rate_limit, scopes, journeys, networks,
        expires_at, revoked_at, last_used_at,
-       (SELECT own.key FROM engage_workspace own WHERE own.id = workspace_id) AS workspace_key
+       (SELECT own.key FROM engage_workspace own WHERE own.id = workspace_id) AS workspace_key,
+       (SELECT own.default_country FROM engage_workspace own WHERE own.id = workspace_id) AS default_country
 FROM engage_apikey WHERE digest = {digest}
 
 -- engage.http.authentication: _NOTE_USE

@@ -89,11 +89,15 @@ trigger AS (
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
 
-    SELECT {workspace_id}, {trigger_id}, first + number * 500, least(first + (number + 1) * 500, beyond),
-           CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE 'bulk' END, greatest(scheduled_for, now()) + number * 0.1 * interval '1 second', greatest(scheduled_for, now()), 0, ''
+    SELECT {workspace_id}, {trigger_id}, first, beyond, CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE 'bulk' END, greatest(scheduled_for, now()) + number * 0.1 * interval '1 second', greatest(scheduled_for, now()),
+           0, ''
     FROM trigger, (
-        SELECT scheduled_for, min(ordinal) AS first, max(ordinal) + 1 AS beyond FROM numbered GROUP BY scheduled_for
-    ) AS together, generate_series(0, (beyond - first - 1) / 500) AS number
+        SELECT scheduled_for, number, min(ordinal) AS first, max(ordinal) + 1 AS beyond FROM (
+            SELECT scheduled_for, ordinal,
+                   (first_of_one - min(ordinal) OVER (PARTITION BY scheduled_for)) / 500 AS number
+            FROM (SELECT scheduled_for, ordinal, ordinal AS first_of_one FROM numbered) AS ordered
+        ) AS placed GROUP BY scheduled_for, number
+    ) AS together
 
 )
 
@@ -327,17 +331,20 @@ WITH clock AS (
     WHERE customer_id IS NOT NULL
       AND customer_id NOT IN (SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL)
 ), numbered AS MATERIALIZED (
-    SELECT *, row_number() OVER (ORDER BY scheduled_for, place) - 1 AS ordinal,
-           row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later
-    FROM (
-        SELECT *, CASE WHEN entrance IS NOT NULL THEN (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = found.customer_id AND job.journey_id = {journey_id} AND job.entrance = found.entrance AND job.holds_entrance LIMIT 1) END AS held_by, {scheduled} AS scheduled_for
-        FROM found WHERE NOT is_second
-    ) AS asked
+    SELECT nextval('journeys_enrollmentjob_id_seq') AS id, ordered.* FROM (
+        SELECT *, row_number() OVER (ORDER BY scheduled_for, first_place, place) - 1 AS ordinal,
+               row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later
+        FROM (
+            SELECT *, CASE WHEN entrance IS NOT NULL THEN (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = found.customer_id AND job.journey_id = {journey_id} AND job.entrance = found.entrance AND job.holds_entrance LIMIT 1) END AS held_by, {scheduled} AS scheduled_for,
+                   min(place) OVER (PARTITION BY customer_id) AS first_place
+            FROM found WHERE NOT is_second
+        ) AS asked ORDER BY ordinal
+    ) AS ordered
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload,
+        (id, workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload,
          entrance, holds_entrance, scheduled_for)
-    SELECT {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms + later, 'queued', '', '',
+    SELECT id, {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms + later, 'queued', '', '',
            payload, entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for
     FROM numbered, clock ORDER BY customer_id, entrance
     RETURNING 1
@@ -367,11 +374,15 @@ trigger AS (
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
 
-    SELECT {workspace_id}, {trigger_id}, first + number * 500, least(first + (number + 1) * 500, beyond),
-           CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE 'bulk' END, greatest(scheduled_for, now()) + number * 0.1 * interval '1 second', greatest(scheduled_for, now()), 0, ''
+    SELECT {workspace_id}, {trigger_id}, first, beyond, CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE 'bulk' END, greatest(scheduled_for, now()) + number * 0.1 * interval '1 second', greatest(scheduled_for, now()),
+           0, ''
     FROM trigger, (
-        SELECT scheduled_for, min(ordinal) AS first, max(ordinal) + 1 AS beyond FROM numbered GROUP BY scheduled_for
-    ) AS together, generate_series(0, (beyond - first - 1) / 500) AS number
+        SELECT scheduled_for, number, min(ordinal) AS first, max(ordinal) + 1 AS beyond FROM (
+            SELECT scheduled_for, ordinal,
+                   (first_of_one - min(ordinal) OVER (PARTITION BY scheduled_for)) / 500 AS number
+            FROM (SELECT scheduled_for, ordinal, min(ordinal) OVER (PARTITION BY customer_id) AS first_of_one FROM numbered) AS ordered
+        ) AS placed GROUP BY scheduled_for, number
+    ) AS together
 
 )
 
@@ -530,7 +541,7 @@ SELECT id FROM held UNION ALL SELECT NULL WHERE (SELECT pg_advisory_xact_lock_sh
 
 -- journeys.entering.waiting_jobs: _READ_JOBS
 SELECT job.id, job.trigger_id, job.request_id, job.traceparent, job.workspace_id, job.journey_id, job.customer_id,
-       customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
+       customer.id IS NOT NULL AS customer_exists, inside.ids AS active_enrollment_ids, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
        job.due_ms, coalesce(date_part('epoch', clock_timestamp()) - job.due_ms / 1000, 0) AS waited,
        job.expired, job.entrance, job.holds_entrance AS holds, job.name,
@@ -541,12 +552,13 @@ CROSS JOIN LATERAL (SELECT coalesce(journey.max_entries_per_customer, 1) AS coun
 LEFT JOIN LATERAL (
     SELECT known.id FROM customers_customer known WHERE known.id = job.customer_id LIMIT 1
 ) AS customer ON true
-LEFT JOIN LATERAL (
-    SELECT active.id FROM journeys_enrollment active
-    WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
-      AND (NOT journey.concurrent_entrances OR active.entrance IS NOT DISTINCT FROM job.entrance)
-    LIMIT 1
-) AS inside ON true
+CROSS JOIN LATERAL (
+    SELECT ARRAY(
+        SELECT active.id FROM journeys_enrollment active
+        WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
+          AND (NOT journey.concurrent_entrances OR active.entrance IS NOT DISTINCT FROM job.entrance)
+    ) AS ids
+) AS inside
 CROSS JOIN LATERAL (
     SELECT count(*) AS completed, max(id) AS last_completed_id FROM (
         SELECT id FROM journeys_enrollment past

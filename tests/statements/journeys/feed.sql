@@ -62,7 +62,7 @@ FROM (
         SELECT id, position, size FROM engage_feedbatch, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more
         WHERE workspace_id = {workspace_id} AND position >= {position}
           AND position < (SELECT bound FROM looked_at) AND (position > {position} OR size > {number}::bigint)
-          AND (type = ANY({types}::text[])) IS NOT FALSE AND (journey_id = ANY({journeys}::text[]) OR {any_journey})
+          AND type = ANY({types}::text[]) AND (journey_id = ANY({journeys}::text[]) OR {any_journey})
         ORDER BY position LIMIT {limit}
     ) AS ahead
 ) AS wanted

@@ -5,7 +5,7 @@ RETURNING *
 
 -- journeys.in_app.expiring: _EXPIRING
 SELECT id, customer_id FROM journeys_inappdelivery
-WHERE ended_at IS NULL AND expires_at <= now() ORDER BY expires_at LIMIT {most}
+WHERE ended_at IS NULL AND expires_at <= now() AND id <> ALL({but}::text[]) ORDER BY expires_at LIMIT {most}
 
 -- journeys.in_app.expiring: _LOCK
 SELECT id FROM customers_customer WHERE id = ANY({customer_ids}::text[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED

@@ -168,7 +168,7 @@ WHERE paused_at IS NULL AND (
           AND (batch.position > subscription.position OR batch.size > subscription.number)
     )
 )
-ORDER BY id
+ORDER BY random()
 
 -- journeys.subscriptions.results: _SETTLE
 WITH known AS MATERIALIZED (

@@ -210,11 +210,11 @@ WHERE watch.customer_id = ANY({customers}::text[]) AND watch.event_name = ANY({n
 {starts_nothing} AND NOT journeys_takes_notice(customer.id, {event_name})
 
 -- journeys.walking.watching: _WATCHING
-SELECT id, customer_id, revision_id, coalesce(CASE
+SELECT id, workspace_id, customer_id, revision_id, coalesce(CASE
     WHEN (enrollment.moves->-1->>'stepsBegun')::int = enrollment.steps_begun AND enrollment.step_began_at IS NOT NULL
     THEN (enrollment.moves->-1->>'beganIn')::bigint
-END, revision_id) AS began_in, step_id, watches_until, due_at,
-       now() AS now
+END, revision_id) AS began_in, step_id,
+       watches_until, due_at, now() AS now
 FROM journeys_enrollment enrollment
 WHERE customer_id = ANY({customer_ids}::text[]) AND state = 'active' AND (watches_until IS NOT NULL OR (
     SELECT state FROM journeys_webhookdelivery sent

@@ -400,12 +400,17 @@ LEFT JOIN LATERAL (
 ) AS paused ON true
 WHERE delivery.id = ANY({ids}::bigint[]) AND paused.id IS NULL AND steered.held_at IS NULL
 
+-- journeys.webhooks.claims: SAY_WHY_OF_PUSHES
+UPDATE journeys_push delivery SET result = unready.reason
+FROM {unready} WHERE delivery.id = ANY(ARRAY[unready.id]) AND delivery.state || '' = 'waiting'
+  AND delivery.result <> unready.reason
+
 -- journeys.webhooks.claims: _GIVE_BACK
 UPDATE journeys_webhookdelivery delivery SET due_at = now()
 FROM {unsent} WHERE delivery.id = ANY(ARRAY[unsent.id]) AND delivery.attempts = unsent.number - 1
   AND delivery.due_at = unsent.leased_until AND delivery.state || '' = 'waiting'
 
--- journeys.webhooks.claims: _SAY_WHY
+-- journeys.webhooks.claims: _SAY_WHY_OF_WEBHOOKS
 UPDATE journeys_webhookdelivery delivery SET result = unready.reason
 FROM {unready} WHERE delivery.id = ANY(ARRAY[unready.id]) AND delivery.state || '' = 'waiting'
   AND delivery.result <> unready.reason
