@@ -15,6 +15,7 @@ from engage.json.writing import written
 from journeys.api.recipients import RefusedRecipient
 from journeys.entering.dry_runs import DryRun, Tried
 from journeys.entry_rules import Verdict
+from journeys.models.choices import ElseStoodFor
 from journeys.operations.redaction import url_without_secrets, without_values
 from journeys.steps.rehearsal import Rehearsal, TimedRecord
 from journeys.steps.results import State, TrackedEvent, WebhookRequest
@@ -120,6 +121,12 @@ class _OfJourney:
     queued: Literal[False] = False
 
 
+def _counted(page: Sequence[Tried]) -> Iterator[Any]:
+    """Their results, and of those who are due by a zone whether `else` stood in."""
+    for one in page:
+        yield from (one.result.value, one.else_stood_in)
+
+
 @dataclass(frozen=True, kw_only=True)
 class DryRunData(LeftOut, _OfJourney):
     """What the call would do. Nothing was written and nothing was queued."""
@@ -130,6 +137,7 @@ class DryRunData(LeftOut, _OfJourney):
         "The number of these customers with each result. Results without customers are omitted.",
         Keywords(propertyNames={"type": "string", **known([verdict.value for verdict in Verdict]).schema}),
     ]
+    else_stood_in: ElseStoodFor = None
     customers: Annotated[
         Sequence[Tried] | None,
         "The customers that the call would queue. Omitted if a call for many customers sends `Prefer: return=minimal`.",
@@ -150,19 +158,20 @@ class DryRunData(LeftOut, _OfJourney):
     @classmethod
     def of(cls, run: DryRun, *, listed: bool) -> "DryRunData":
         """The answer in one piece; without the customers unless `listed`."""
-        results, customers = Counter[str](), list[Tried]()
+        results, customers = Counter[Any](), list[Tried]()
         for page in run.pages:
-            results.update(one.result.value for one in page)
+            results.update(_counted(page))
             customers += page if listed else ()
         return cls._of(run, results, customers=customers if listed else None)
 
     @classmethod
-    def _of(cls, run: DryRun, results: Counter[str], *, customers: Sequence[Tried] | None = None) -> "DryRunData":
+    def _of(cls, run: DryRun, results: Counter[Any], *, customers: Sequence[Tried] | None = None) -> "DryRunData":
         return cls(
             **vars(run.left_out),
             journey_id=run.journey_id,
-            found=results.total(),
-            results=results,
+            found=sum(number for name, number in results.items() if isinstance(name, str)),
+            results={name: number for name, number in results.items() if isinstance(name, str)},
+            else_stood_in=results[True] if {True, False} & results.keys() else None,
             customers=customers,
             rehearsal=RehearsalData.of(run.rehearsal) if run.rehearsal else None,
         )
@@ -171,8 +180,8 @@ class DryRunData(LeftOut, _OfJourney):
     def pieces(cls, run: DryRun) -> Iterator[str]:
         """The whole answer in pieces, a page of customers each: a million take no more memory than a thousand."""
         yield f'{{"success":true,"message":{ascii_json(DRY_RUN_MESSAGE)},"data":{{"customers":['
-        results = Counter[str]()
+        results = Counter[Any]()
         for number, page in enumerate(run.pages):
-            results.update(one.result.value for one in page)
+            results.update(_counted(page))
             yield ("," if number else "") + ascii_json([*map(written, page)])[1:-1]
         yield f"],{ascii_json(written(cls._of(run, results)))[1:]}}}"

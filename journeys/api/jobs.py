@@ -26,6 +26,7 @@ from journeys.jobs.of_trigger import WantedJobs, trigger_jobs_page
 from journeys.jobs.states import JobNotFound, JobState, job_state
 from journeys.jobs.trigger_states import CallForMany, TriggerState, trigger_state
 from journeys.models import EnrollmentJob
+from journeys.models.choices import ElseStoodFor
 
 
 def _journey_of_job(*, workspace_id: str, job_id: str) -> str | None:
@@ -136,6 +137,7 @@ class TriggerSent:
     expires_at: Annotated[
         datetime | None, "The call's `expiresAt`: what is not decided by then is decided `expired`.", LEFT_OUT
     ] = None
+    else_stood_in: ElseStoodFor = None
     api_key_id: Annotated[
         ObjectId | None, "The id of the API key that sent the call; null if an event was the trigger, or if unknown."
     ]

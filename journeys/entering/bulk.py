@@ -57,9 +57,9 @@ _QUEUE = _queueing(order="id", terms="", asked="audience", columns="", values=""
 _QUEUE_ON_TERMS = _queueing(
     on_terms=True,
     order="scheduled_for, id",
-    terms=", entrance, held_by, scheduled_for",
+    terms=", entrance, held_by, scheduled_for, zone",
     asked="""(
-        SELECT id, {entrance}::text AS entrance, {holder} AS held_by, {scheduled} AS scheduled_for FROM audience
+        SELECT id, {entrance}::text AS entrance, {holder} AS held_by, {scheduled} FROM audience
     ) AS asked""",
     holder=f"CASE WHEN {{entrance}}::text IS NOT NULL THEN {_HOLDER} END",
     columns=f", {JOB_TERMS}",

@@ -194,7 +194,8 @@ _QUEUE_FOR_ENTRANCES = Statement(
     _QUEUE_ALL,
     entries=Rows("asked", {**_ENTRIES, "entrance": "text"}, place="place"),
     queue_each=QUEUE_EACH_ON_TERMS,
-    held_by=f""", NULL::timestamptz AS scheduled_for, NULL::timestamptz AS expires_at, NULL::jsonb AS selection,
+    held_by=f""", NULL::timestamptz AS scheduled_for, NULL::text AS zone, NULL::timestamptz AS expires_at,
+    NULL::jsonb AS selection,
     coalesce({_HOLDER}, CASE WHEN row_number() OVER (
         PARTITION BY journey_id, customer_id, entrance ORDER BY place
     ) > 1 THEN 'an earlier one' END) AS held_by""",

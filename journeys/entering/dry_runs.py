@@ -31,11 +31,15 @@ from journeys.entering.trigger import JourneyNotFound, Recipient, require_api_tr
 from journeys.entering.waiting_jobs import supposed_by_events, supposed_jobs, supposed_with_payloads
 from journeys.entry_rules import Decision, Verdict
 from journeys.models import Journey, JourneyRevision
+from journeys.models.choices import ElseStoodIn, ScheduledFor, TimezoneOfJob, of_zone
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.course import Course
 from journeys.steps.rehearsal import Rehearsal, rehearse
 
-_BEGINS = Statement("SELECT greatest({scheduled_for}, {now}::timestamptz) FROM (SELECT {id}::text AS id) AS named")
+_DUE = Statement(
+    "SELECT scheduled_for, zone FROM unnest({ids}::text[]) WITH ORDINALITY AS named (id, place) "
+    "CROSS JOIN LATERAL (SELECT {due}) AS due ORDER BY place"
+)
 _PAGE_SIZE = 5_000
 _NO_ENROLLMENT = "0" * 24
 
@@ -53,6 +57,9 @@ class Tried(NamedCustomer):
         "For `conditions_not_met`: the tests that fail, each with the value that is there and what is wanted. Empty "
         "for other results.",
     ]
+    scheduled_for: ScheduledFor = None
+    timezone: TimezoneOfJob = None
+    else_stood_in: ElseStoodIn = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +148,7 @@ def dry_run_recipients(
         (one.customer_id, {**payload, **(own[one.place].payload or {})}, own[one.place].entrance) for one in first
     ]
     jobs = supposed_with_payloads(workspace_id=workspace_id, journey_id=journey.id, entries=entries, terms=terms)
-    tried = _tried([NamedCustomer(one.customer_id, one.external_id) for one in first], jobs)
+    tried = _tried([NamedCustomer(one.customer_id, one.external_id) for one in first], jobs, terms)
     run = DryRun(journey_id=journey.id, left_out=missing, pages=iter([tried]))
     return run, [one.place - 1 for one in found if one.is_second], broken
 
@@ -163,12 +170,13 @@ def try_customers(
         event_name=event_name,
         terms=terms,
     )
-    return _tried(customers, jobs)
+    return _tried(customers, jobs, terms)
 
 
-def _tried(customers: Sequence[NamedCustomer], jobs: Fragment) -> list[Tried]:
+def _tried(customers: Sequence[NamedCustomer], jobs: Fragment, terms: Terms) -> list[Tried]:
     """The decisions about a relation that has a job of each of these customers, in their order."""
     decisions = decide_jobs(jobs).decisions
+    due = _due([customer.customer_id for customer in customers], terms)
     return [
         Tried(
             customer_id=customer.customer_id,
@@ -176,8 +184,10 @@ def _tried(customers: Sequence[NamedCustomer], jobs: Fragment) -> list[Tried]:
             result=decision.verdict,
             reason=decision.reason,
             details=decision.details,
+            scheduled_for=scheduled_for,
+            **of_zone(zone),
         )
-        for customer, (_, decision) in zip(customers, decisions, strict=True)
+        for customer, (_, decision), (scheduled_for, zone) in zip(customers, decisions, due, strict=True)
     ]
 
 
@@ -240,8 +250,14 @@ def rehearse_journey(
 
 
 def _begins(customer: Customer, now: datetime, terms: Terms) -> datetime:
-    begins: datetime = _BEGINS.column(id=customer.id, scheduled_for=terms.scheduled_for("named.id"), now=now)[0]
-    return begins
+    return max(now, _due([customer.id], terms)[0][0] or now)
+
+
+def _due(customer_ids: Sequence[str], terms: Terms) -> Sequence[tuple[datetime | None, str | None]]:
+    """When each of them is due, and by which zone (models/choices.py)."""
+    if terms.schedule is None:
+        return [(None, None)] * len(customer_ids)
+    return _DUE.rows(ids=list(customer_ids), due=terms.scheduled_for("named.id"))
 
 
 def _course(journey: Journey) -> Course:

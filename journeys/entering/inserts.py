@@ -54,8 +54,11 @@ def _queueing_each(**parts: str) -> str:
 
 
 # What a job is given on terms (terms.py), where `held_by` is who holds its entrance.
-JOB_TERMS = "entrance, holds_entrance, scheduled_for"
-TERMS_OF_JOB = "entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for"
+JOB_TERMS = "entrance, holds_entrance, scheduled_for, zone"
+TERMS_OF_JOB = "entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone"
+_STOOD_IN = """ || jsonb_build_object('stood_in', (
+    SELECT count(*) FILTER (WHERE left(zone, 5) = 'else ') FROM numbered HAVING count(zone) > 0
+))"""
 _DUE = "greatest(scheduled_for, now())"
 _WAITS = "CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE {lane} END"
 
@@ -144,7 +147,7 @@ def queueing_together(
         due=_DUE,
         expires_at=", expires_at" if on_terms else "",
         expiring=", {until}::timestamptz" if on_terms else "",
-        more=more,
+        more=more + (_STOOD_IN if on_terms else ""),
         longest=str(LONGEST["external_id"]),
         size=str(CHUNK_SIZE),
         between=str(SECONDS_BETWEEN_TURNS),

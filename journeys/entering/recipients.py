@@ -83,7 +83,7 @@ WITH clock AS (
         SELECT *, row_number() OVER (ORDER BY scheduled_for, first_place, place) - 1 AS ordinal,
                row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later
         FROM (
-            SELECT *, CASE WHEN entrance IS NOT NULL THEN {holder} END AS held_by, {scheduled} AS scheduled_for,
+            SELECT *, CASE WHEN entrance IS NOT NULL THEN {holder} END AS held_by, {scheduled},
                    min(place) OVER (PARTITION BY customer_id) AS first_place
             FROM found WHERE NOT is_second
         ) AS asked ORDER BY ordinal

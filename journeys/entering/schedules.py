@@ -46,8 +46,9 @@ def _local(value: dict[str, Any]) -> Schedule:
     local = parse_instant(value["local"]) if _LOCAL.fullmatch(value["local"]) else None
     if local is None:
         raise InvalidRequest("scheduledFor.local must be a date and a time without an offset, like 2026-12-24T09:00.")
-    if zone_of(value["else"]) is None:
+    otherwise = zone_of(value["else"])
+    if otherwise is None:
         raise InvalidRequest("scheduledFor.else must be an IANA time zone such as Europe/Berlin or UTC.")
     shown = local.replace(tzinfo=None)
     zone = parse_field(Part(value["timezoneFrom"], "scheduledFor.timezoneFrom", InvalidRequest), roots=(Root.CUSTOMER,))
-    return Schedule(at=in_zone(shown, value["else"]), local=shown, zone=zone)
+    return Schedule(at=in_zone(shown, otherwise), local=shown, zone=zone, otherwise=str(otherwise))

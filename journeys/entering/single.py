@@ -66,7 +66,7 @@ _QUEUE = Statement(_QUEUE_ONE, queue_each=QUEUE_EACH, terms="", found="NULL, NUL
 _QUEUE_ON_TERMS = Statement(
     _QUEUE_ONE.replace("entry AS (", "named AS (", 1).replace(
         "{queue_each}",
-        f"entry AS (SELECT named.*, {_HOLDER} AS held_by, {{scheduled}} AS scheduled_for FROM named"
+        f"entry AS (SELECT named.*, {_HOLDER} AS held_by, {{scheduled}} FROM named"
         " WHERE jsonb_exists(named.selection -> 'exempt', named.customer_id) IS NOT TRUE), {queue_each}",
         1,
     ),

@@ -1,8 +1,8 @@
 """What a call says beside whom it names: for which entrance they enter, when they are due, and until when it counts."""
 
-from datetime import UTC, datetime, timedelta, timezone
-from typing import NamedTuple
-from zoneinfo import ZoneInfo
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import NamedTuple, cast
 
 from psycopg.types.json import Jsonb
 
@@ -10,7 +10,8 @@ from customers.conditions import Field
 from customers.conditions.sql import Columns, compile_value
 from engage.database.sql import Fragment
 from engage.json.instants import in_utc
-from engage.zones import zone_names
+from engage.zones import FOLDED, spellings, zone_named
+from journeys.models.choices import ELSE
 
 _FIRST_ON_EARTH = timezone(timedelta(hours=14))
 
@@ -25,6 +26,7 @@ class Schedule(NamedTuple):
     at: datetime
     local: datetime | None = None
     zone: Field | None = None
+    otherwise: str = ""  # the name of the zone that `at` is of
 
     @property
     def instant(self) -> datetime | None:
@@ -37,15 +39,22 @@ class Schedule(NamedTuple):
         return self.at if self.local is None else in_utc(self.local.replace(tzinfo=_FIRST_ON_EARTH))
 
     def of(self, customer: str) -> Fragment:
-        """The customer's instant, where `customer` is their id; both in SQL."""
+        """The customer's `scheduled_for` and `zone`, where `customer` is their id; both in SQL."""
         if self.zone is None or self.local is None:
-            return Fragment("%s::timestamptz", [self.at])
-        value = compile_value(self.zone, columns=Columns())
-        instants = Jsonb({name: in_zone(self.local, name).isoformat() for name in zone_names()})
+            return Fragment("%s::timestamptz AS scheduled_for, NULL::text AS zone", [self.at])
+        names = spellings()
+        instants = {name: in_zone(self.local, zone_named(name)).isoformat() for name in {*names.values()}}
+        at = self._said(customer, {spelled: instants[name] for spelled, name in names.items()}, self.at.isoformat())
+        zone = self._said(customer, names, f"{ELSE}{self.otherwise}")
+        return Fragment(f"{at.sql}::timestamptz AS scheduled_for, {zone.sql} AS zone", [*at.params, *zone.params])
+
+    def _said(self, customer: str, by_zone: Mapping[str, str], otherwise: str) -> Fragment:
+        """What the first says of the customer's zone, or the other."""
+        value = compile_value(cast("Field", self.zone), columns=Columns())
         return Fragment(
-            f"(SELECT coalesce((%s::jsonb ->> ({value.sql} #>> '{{}}'))::timestamptz, %s::timestamptz) "  # noqa: S608
+            f"(SELECT coalesce(%s::jsonb ->> lower(translate({value.sql} #>> '{{}}', %s, %s)), %s) "  # noqa: S608
             f"FROM customers_customer customer WHERE customer.id = {customer} LIMIT 1)",
-            [instants, *value.params, self.at],
+            [Jsonb(by_zone), *value.params, *FOLDED, otherwise],
         )
 
 
@@ -63,12 +72,13 @@ class Terms(NamedTuple):
 
     def scheduled_for(self, customer: str) -> Fragment:
         """As Schedule.of, and NULL if it has none."""
-        return self.schedule.of(customer) if self.schedule else Fragment("NULL::timestamptz", [])
+        nothing = Fragment("NULL::timestamptz AS scheduled_for, NULL::text AS zone", [])
+        return self.schedule.of(customer) if self.schedule else nothing
 
 
 NO_TERMS = Terms()
 
 
-def in_zone(local: datetime, zone: str) -> datetime:
-    """The instant, in UTC, at which the clocks of the zone of this name show this."""
-    return in_utc(local.replace(tzinfo=ZoneInfo(zone)))
+def in_zone(local: datetime, zone: tzinfo) -> datetime:
+    """The instant, in UTC, at which the clocks of the zone show this."""
+    return in_utc(local.replace(tzinfo=zone))

@@ -167,10 +167,10 @@ SELECT named.id, '' AS trigger_id, '' AS request_id, NULL::text AS traceparent, 
        named.journey_id, named.customer_id, named.payload, NULL::text AS event_id, named.event_name,
        NULL::text AS event_message, named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
        NULL::float8 AS due_ms,
-       coalesce({expires_at}::timestamptz <= greatest(due.at, clock_timestamp()), false) AS expired,
-       greatest(due.at, now()) AS decided_at,
+       coalesce({expires_at}::timestamptz <= greatest(due.scheduled_for, clock_timestamp()), false) AS expired,
+       greatest(due.scheduled_for, now()) AS decided_at,
        named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name, false AS excluded
-FROM {named} CROSS JOIN LATERAL (SELECT {scheduled_for} AS at) AS due
+FROM {named} CROSS JOIN LATERAL (SELECT {scheduled_for}) AS due
 """
 )
 _OF_ONE_JOURNEY = Template("""(

@@ -9,7 +9,7 @@ from engage.database.sql import Fragment, Statement, Template
 from engage.errors import Refusal
 from engage.json.fields import LEFT_OUT, Spelled
 from journeys.job_ids import JobIdParts, job_id, parse_job_id
-from journeys.models.choices import JobDetails, JobResult, JobStatus, ScheduledFor
+from journeys.models.choices import ElseStoodIn, JobDetails, JobResult, JobStatus, ScheduledFor, TimezoneOfJob, of_zone
 
 
 class JobNotFound(Refusal):
@@ -52,6 +52,8 @@ class JobState:
     )
     queued_at: datetime
     scheduled_for: ScheduledFor = None
+    timezone: TimezoneOfJob = None
+    else_stood_in: ElseStoodIn = None
     decided_at: Annotated[
         datetime | None, "When the job was decided, failed or was cancelled; null while it is queued."
     ]
@@ -64,7 +66,7 @@ SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_
        job.entrance AS entrance_id, customer.external_id,
        job.status, nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, enrollment.id AS enrollment_id,
-       trigger.queued_at, job.scheduled_for, job.decided_at
+       trigger.queued_at, job.scheduled_for, job.zone, job.decided_at
 FROM ({jobs}) AS job
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
@@ -117,4 +119,4 @@ def read_job_states(jobs: Fragment) -> list[JobState]:
 
 def _state(*, queued_ms: int, queued_as: str | None, **row: Any) -> JobState:
     name = queued_as or job_id(journey_id=row["journey_id"], customer_id=row["customer_id"], queued_ms=queued_ms)
-    return JobState(job_id=name, **row)
+    return JobState(job_id=name, **of_zone(row.pop("zone")), **row)

@@ -63,6 +63,7 @@ class TriggerState:
     queued_at: datetime
     scheduled_for: datetime | None
     expires_at: datetime | None
+    else_stood_in: int | None = None
 
 
 def own_trigger(*, workspace_id: str, trigger_id: str) -> Trigger:
@@ -97,6 +98,7 @@ def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
         queued_at=trigger.queued_at,
         scheduled_for=_NEXT_DUE.column(trigger_id=trigger.id)[0],
         expires_at=trigger.expires_at,
+        else_stood_in=(trigger.selection or {}).get("stood_in"),
     )
 
 

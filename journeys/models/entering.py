@@ -189,6 +189,11 @@ class EnrollmentJob(models.Model):
     )
     # As the call said it, so perhaps past; null for nearly all: due at once.
     scheduled_for = models.DateTimeField(null=True, help_text="When it is due.")
+    zone = models.CharField(  # noqa: DJ001
+        max_length=100,
+        null=True,
+        help_text="By whose clocks, if by those of its own zone; `else …` if that stood in.",
+    )
     # Of the jobs with one entrance at most one holds it: while it is queued, and from then on if it has enrolled. The
     # database sees to that (migrations/0052_own_payloads.py).
     holds_entrance = models.BooleanField(null=True, editable=False)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from zoneinfo import ZoneInfo
 
 from engage.zones import zone_of
 
@@ -22,8 +21,8 @@ def parse_time(text: str) -> time:
     return time.fromisoformat(text)
 
 
-def parse_timezone(name: str) -> ZoneInfo:
-    """A time zone by its IANA name. Raises InvalidTime."""
+def parse_timezone(name: str) -> tzinfo:
+    """A time zone by its name (engage/zones.py). Raises InvalidTime."""
     zone = zone_of(name)
     if zone is None:
         raise InvalidTime("must be an IANA time zone such as Europe/Berlin or UTC.")

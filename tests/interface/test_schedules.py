@@ -1,5 +1,7 @@
 """`scheduledFor` and `expiresAt`: jobs that are queued until they are due, and that count until a time."""
 
+import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import product
@@ -103,6 +105,37 @@ def test_what_is_past_is_due_at_once(server: ServerClient, journey: Journey, for
     scheduled(server, journey, form, scheduledFor=past)
     let_workers_decide()
     assert results() == ["enrolled"]
+
+
+ZONES = {
+    "America/New York ": ("America/New_York", 5), "w. europe standard time": ("Europe/Berlin", -1),
+    "UTC+5:45": ("UTC+05:45", -5.75), "GMT\u22123": ("UTC-03:00", 3), "Nowhere": None, "": None, 7: None, None: None,
+}  # fmt: skip
+
+
+@each("form", FORMS)
+def test_jobs_and_dry_runs_tell_by_whose_clocks_they_are_due(server: ServerClient, acme: Workspace, form: str) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[])
+    local = (timezone.now() + timedelta(days=3)).replace(tzinfo=None, minute=0, second=0, microsecond=0)
+    when = {"local": local.isoformat(), "timezoneFrom": "customer.attributes.tz", "else": "gmt+1"}
+    wanted, jobs, tried, counted = [], [], [], Counter[str]()
+    for number, (zone, known) in enumerate(ZONES.items()):
+        CustomerFactory.create(workspace=acme, external_id=f"z-{number}", attributes={"tz": zone})
+        name, behind = known or ("UTC+01:00", -1)
+        due = written((local + timedelta(hours=behind)).replace(tzinfo=UTC))
+        wanted.append({"scheduledFor": due, "timezone": name, "elseStoodIn": known is None})
+        body = json.loads(json.dumps(FORMS[form]).replace("ada", f"z-{number}")) | {"scheduledFor": when}
+        path = f"/api/v1/journeys/{acme.id}/{journey.id}/trigger?dryRun=true"
+        dry = data(server.post(path, body), status=200)
+        tried += dry["customers"]
+        answered = data(trigger(server, journey, body))
+        job = answered["recipients"][0]["jobId"] if form == "recipients" else jobs_in(answered)[0]
+        jobs.append(job_of(server, acme.id, job))
+        call = data(server.get(f"/api/v1/journeys/{acme.id}/triggers/{answered['triggerId']}"), status=200)
+        counted.update(dry=dry["elseStoodIn"], call=call.get("elseStoodIn", 0))
+    for found in (tried, jobs):
+        assert [{name: one[name] for name in wanted[0]} for one in found] == wanted
+    assert counted == {"dry": 4, "call": 0 if form == "one" else 4}
 
 
 def test_segments_are_resolved_at_the_call_and_the_entry_rules_when_it_is_due(

@@ -64,7 +64,7 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
     fieldsets = (
         (None, {"fields": ("job_id", ("status", "result"), "reason", "details", ("queued_at", "decided_at"))}),
         (None, {"fields": ("journey", "customer", "trigger", "enrollment")}),
-        (None, {"fields": (("entrance", "scheduled_for"), "payload")}),
+        (None, {"fields": (("entrance", "scheduled_for"), ("zone", "payload"))}),
         (None, {"fields": ("workspace", ("ordinal", "queued_ms"))}),
     )
 
