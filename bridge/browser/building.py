@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -16,15 +17,17 @@ from bridge.browser.files import FOLDER, MANIFEST, PACKAGE, SCRIPT, Entry, Manif
 
 _ROOT = Path(__file__).parents[2]
 SOURCE, TOOLS = Path(__file__).parent / "source", Path(__file__).parent / "tools"
+DOCUMENTED = _ROOT / "docs" / "in-app-messages.md"  # it has a line to copy, by an address that stays
 # A module is bundled with what it imports and has its types beside it. Bytes, minified and compressed with gzip.
-BUDGETS = {"engage.js": 5 * 1024, SCRIPT: 5 * 1024, "frame.js": 1024, "messages.js": 2560, "show.js": 4 * 1024}
+# Of engage.js, 192 bytes are for this: no other site gets the channel of a frame, and no frame the clicks of its page.
+BUDGETS = {"engage.js": 5312, SCRIPT: 5312, "frame.js": 1024, "messages.js": 2560, "show.js": 4 * 1024}
 _SCRIPTS = {SCRIPT}  # for plain script tags
 _COMPRESS = "process.stdout.write(require('zlib').brotliCompressSync(require('fs').readFileSync(0)))"
 _EPOCH = 499_162_500  # as in npm's own packages: the 26th of October 1985
 
 
 class Released(Exception):
-    """This version was released with other files: the next one needs a version of its own."""
+    """This version was released with other files, or is under way: the release needs a version of its own."""
 
 
 def build(*, release: bool = False) -> Mapping[str, bytes]:
@@ -57,14 +60,27 @@ def write(made: Mapping[str, bytes]) -> None:
         (FOLDER / name).write_bytes(content)
 
 
+def with_package(text: str) -> str:
+    """The text with the address of the package as it is now, where it has that of another."""
+    hashed = json.loads((FOLDER / MANIFEST).read_text())["current"][PACKAGE]["hashed"]
+    return re.sub(r"\bengage\.[0-9a-f]{16}\.tgz\b", hashed, text)
+
+
 def version() -> str:
     with (_ROOT / "pyproject.toml").open("rb") as file:
         return str(tomllib.load(file)["project"]["version"])
 
 
+def package_version() -> str:
+    """The version as npm spells it: what is under way comes before what is released."""
+    return version().replace(".dev", "-dev.")
+
+
 def _released(current: dict[str, Entry], *, release: bool) -> dict[str, dict[str, Entry]]:
     read: Manifest = json.loads((FOLDER / MANIFEST).read_text())
     released = read["released"]
+    if release and ".dev" in version():
+        raise Released(f"{version()} is under way: name the version that is released in pyproject.toml.")
     if release and released.setdefault(version(), current) != current:
         raise Released(f"{version()} was released with other files: raise the version in pyproject.toml.")
     return released
@@ -79,7 +95,7 @@ def _minified(name: str) -> bytes:
 
 def _package() -> bytes:
     """A package for npm: the sources, which a page's own build bundles. The same bytes each time."""
-    described = {**json.loads((SOURCE / "package.json").read_text()), "version": version()}
+    described = {**json.loads((SOURCE / "package.json").read_text()), "version": package_version()}
     files = {path.name: path.read_bytes() for path in SOURCE.iterdir() if path.name != SCRIPT}
     files |= {
         "package.json": f"{json.dumps(described, indent=2)}\n".encode(),

@@ -20,7 +20,7 @@ addEventListener("message", ({ data, ports }) => { if (data === "engage:port") {
   [port] = ports;
   port.onmessage = ({ data }) => { answers.push(data[1]); parent.postMessage({ answers }, "*"); };
   CALLS.forEach((call, n) => port.postMessage(call instanceof Array ? [n + 1, ...call] : call));
-} });
+} else if (data === "again") { focus(); port.postMessage([98, "open", "/stolen", { newTab: false }]); } });
 parent.postMessage("engage:frame", "*");
 document.getElementById("act").onclick = () => port.postMessage([99, "open", "/stolen", { newTab: false }]);
 """
@@ -77,9 +77,60 @@ def test_a_frames_links_open_new_tabs_after_an_act_in_it(context: BrowserContext
         page.frame_locator("#hostile").locator("#act").click()
     opening.value.wait_for_url("**/stolen")
     assert page.url == f"{shop.url}/"
-    page.click("#click")  # an act on the page is none in the frame
-    page.evaluate("heard = []; document.getElementById('hostile').contentWindow.postMessage('again', '*')")
+    until(page, "heard.length === 1")
+    page.evaluate("hostile.focus(), addEventListener('mousedown', (event) => event.preventDefault())")
+    for number, act in enumerate(("click", "key"), 2):  # on the page is none in the frame
+        page.evaluate("document.activeElement.blur()")
+        if act == "click":
+            page.click("#click")
+        else:
+            page.keyboard.press("Shift")
+        page.evaluate("heard = [], hostile.contentWindow.postMessage('again', '*')")
+        until(page, f"heard.length === {number}")
+        assert page.evaluate("heard.at(-1).code") == "link_without_click"
     assert len(context.pages) == 2
+
+
+@pytest.mark.parametrize(
+    "quiet",
+    [
+        "<a id='lead' href='EVIL'>L</a>",
+        "<meta http-equiv='refresh' content='0;url=EVIL'>",
+        "<script>onload = () => setTimeout(() => { location = 'EVIL'; }, 200)</script>",
+    ],
+)
+@pytest.mark.parametrize("known", ["before", "after"])
+def test_where_a_message_that_has_not_asked_leads_to_gets_no_channel(
+    context: BrowserContext, shop: Shop, quiet: str, known: str
+) -> None:
+    evil = Pages()
+    evil.files = hostile([["close"], ["track", "asked"]])
+    with serving(evil):
+        html = f"<!doctype html>{quiet}".replace("EVIL", f"{evil.url}/hostile")
+        shop.pages.files["/quiet"] = ("text/html", html)
+        shop.pages.policy = shop.pages.policy.replace("frame-src", f"frame-src {evil.url}").replace(
+            "script-src", "script-src 'unsafe-inline'"
+        )
+        page = opened(context, shop)
+        page.evaluate(
+            "window.heard = []; addEventListener('message', ({ data }) => { if (data.answers) heard = data.answers; })"
+        )
+        frame = "message.frame(made, { events: ['asked'] })"
+        put = "document.body.append(made), made.onload = () => { made.onload = null; %s }" % (
+            frame if known == "after" else ""
+        )
+        page.evaluate(
+            "const made = Object.assign(document.createElement('iframe'),"
+            "  { id: 'hostile', sandbox: 'allow-scripts', src: '/quiet' });"
+            f"{'' if known == 'after' else frame}; {put}, undefined"
+        )
+        if "lead" in quiet:
+            page.frame_locator("#hostile").locator("#lead").click()
+        page.frame_locator("#hostile").locator("#act").wait_for()
+        page.wait_for_timeout(300)
+        assert page.evaluate("heard") == []
+        page.close()
+    assert not Interaction.objects.exists()
 
 
 def test_a_site_that_a_frame_is_led_to_gets_no_channel(context: BrowserContext, shop: Shop) -> None:

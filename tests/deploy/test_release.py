@@ -13,17 +13,20 @@ import pytest
 from config import ROOT
 from config.local.materials import bill_of_materials
 
-VERSION = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[0]
+UNDER_WAY = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[0]
+VERSION = UNDER_WAY.partition(".dev")[0]
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Of this commit, with a section of the version in the changelog, where nothing else is called so."""
+    """Of this commit, as its version, with a section of it in the changelog, where nothing else is called so."""
     there = tmp_path / "checkout"
     subprocess.run(["git", "clone", "--quiet", "--no-tags", ROOT, there], check=True)
     log = there / "CHANGELOG.md"
     text = re.sub(rf"^## {re.escape(VERSION)} .*$", "## 0.0.9 (2026-01-01)", log.read_text(), flags=re.MULTILINE)
     log.write_text(text.replace("## Unreleased", f"## {VERSION} (2026-12-01)"))
+    project = there / "pyproject.toml"
+    project.write_text(project.read_text().replace(f'version = "{UNDER_WAY}"', f'version = "{VERSION}"', 1))
     git(there, "commit", "--quiet", "--all", "--allow-empty", "--message", "Release")
     return there
 
@@ -54,11 +57,23 @@ def test_a_release_has_all_its_parts_and_a_tag(checkout: Path) -> None:
     subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=dist, check=True)
     wheel = zipfile.ZipFile(dist / f"engage-{VERSION}-py3-none-any.whl")
     assert wheel.read("config/COMMIT").decode().strip() == commit
+    assert [name for name in wheel.namelist() if "browser/tools" in name or "build" in name] == []
+    described = wheel.read(f"engage-{VERSION}.dist-info/METADATA").decode()
+    assert all(f"\n{name}: " in described for name in ("Classifier", "Project-URL", "License-Expression"))
     assert git(checkout, "rev-parse", f"v{VERSION}^{{commit}}") == commit
     assert "### Operators" in git(checkout, "tag", "--list", f"v{VERSION}", "--format=%(contents)")
     assert release(checkout).returncode == 0  # again, of the same commit
     git(checkout, "commit", "--quiet", "--allow-empty", "--message", "More")
     assert "is another commit" in release(checkout).stderr
+
+
+@pytest.mark.tools
+def test_none_is_made_of_a_version_that_is_under_way(checkout: Path) -> None:
+    project = checkout / "pyproject.toml"
+    project.write_text(project.read_text().replace(f'version = "{VERSION}"', f'version = "{VERSION}.dev1"', 1))
+    git(checkout, "commit", "--quiet", "--all", "--message", "On")
+    assert f"{VERSION}.dev1 is under way" in release(checkout).stderr
+    assert not (checkout / "dist").exists()
 
 
 @pytest.mark.tools

@@ -5,7 +5,7 @@ import { ask, buttonOf, held, heldAround, isFirst, listen, of } from "./forms.js
 const IN_BROWSER = typeof document !== "undefined";
 const KEPT_MS = 23 * 3600e3, MOST = 200, MOST_BYTES = 256 * 1024;
 const CALLS_AT_FIRST = 5, CALLS_AT_ONCE = 50, BYTES_AT_ONCE = 40 * 1024, RECENT_MS = 2000;
-const LEAVING_BYTES = 48 * 1024, LEAVING_REQUESTS = 6, TOKEN_MS = 10e3, FRAME_CALLS = 100;
+const LEAVING_BYTES = 48 * 1024, LEAVING_REQUESTS = 6, TOKEN_MS = 10e3, FRAME_CALLS = 100, ACTIVE_MS = 5e3;
 
 const random = () => crypto.getRandomValues(new Uint32Array(4)).join("");
 const anonymous = () => `anon-${random()}`;
@@ -66,6 +66,10 @@ const sent = ({ engageCapture: type, engageEvent: eventName, engageId }, form) =
 
 /* What an element's newest message is taken back with. */
 const attached = new WeakMap();
+/* Which of a frame's documents the page has set. */
+const documentOf = ({ src, srcdoc }) => src + srcdoc;
+/* When somebody has acted on the page: what they activate then is not a frame's. */
+let acted = 0;
 
 export class Engage {
   #name; #mine; #tokens = new Map(); #listeners = { __proto__: null }; #waiting = new Map();
@@ -76,9 +80,9 @@ export class Engage {
     this.given = given;
     this.#name = `engage:${given.app}:`;
     if (this.#gone) return;
-    const again = () => { this.#tries = 0; this.flush(); };
-    this.#undone.add(listen(window, { pagehide: () => this.#leave(), pageshow: again, online: again }));
-    this.#undone.add(listen(document, { visibilitychange: () => (document.hidden ? this.#leave() : this.flush()) }));
+    const again = () => { this.#tries = 0; this.flush(); }, act = () => { acted = Date.now(); }, see = ({ target }) => { target.engaged = documentOf(target); };
+    this.#undone.add(listen(window, { pagehide: () => this.#leave(), pageshow: again, online: again, pointerdown: act, pointerup: act, keydown: act }, true));
+    this.#undone.add(listen(document, { visibilitychange: () => (document.hidden ? this.#leave() : this.flush()), load: see }, true));
     onDisk((store) => {
       store.openCursor().onsuccess = ({ target: { result: at } }) => {
         if (!at) return this.flush();
@@ -386,32 +390,33 @@ class Message {
 
   frame(iframe, { events = [], attributes = [] } = {}) {
     if (!iframe) return () => {};
-    let given, port, calls = 0;
+    /* The port is of the document that is there at the first load, which is due. Where that leads to gets none, however early
+       it asks. Where nobody has seen whether it has loaded (2), it may ask. */
+    let port, calls, due = iframe.isConnected && iframe.engaged === undefined ? 2 : 1;
     const shut = () => { port?.postMessage([0]); port?.close(); };
-    /* What the page itself sets as the frame's document gets one port. Where that leads to gets none. */
-    const watch = new MutationObserver(() => { given = null; });
-    const off = listen(window, {
-      message: ({ source, origin, data }) => {
-        if (data !== "engage:frame" || !source || source !== iframe.contentWindow || source === given) return;
-        if (origin !== "null" && origin !== new URL(iframe.src || location.href, location.href).origin) return;
-        shut();
-        const { port1, port2 } = new MessageChannel();
-        given = source;
-        calls = 0;
-        port = port1;
-        port.onmessage = async ({ data: posted }) => {
-          let answer = refused("too_many_calls");
-          try {
-            const [number, ...call] = posted;
-            if (calls++ < FRAME_CALLS) answer = await this.#framed(call, iframe, events, attributes);
-            port1.postMessage([number, answer]);
-          } catch (error) { this.#tell("no call", error); }
-        };
-        source.postMessage("engage:port", "*", [port2]);
-      },
-    });
+    const give = () => {
+      const { port1, port2 } = new MessageChannel(), { origin } = new URL(iframe.src || location, location);
+      calls = 0;
+      due = 1;
+      port = port1;
+      port.onmessage = async ({ data: posted }) => {
+        let answer = refused("too_many_calls");
+        try {
+          const [number, ...call] = posted;
+          if (calls++ < FRAME_CALLS) answer = await this.#framed(call, iframe, events, attributes);
+          port1.postMessage([number, answer]);
+        } catch (error) { this.#tell("no call", error); }
+      };
+      iframe.contentWindow.postMessage("engage:port", origin === "null" || iframe.hasAttribute("sandbox") ? "*" : origin, [port2]);
+    };
+    const load = () => { due ? port || give() : shut(); due = 0; };
+    /* What the page itself sets as the frame's document gets a port once more. */
+    const watch = new MutationObserver(() => { shut(); port = null; due = 1; });
+    const off = listen(window, { message: ({ source, data }) => due > 1 && data === "engage:frame" && source === iframe.contentWindow && give() });
+    const deaf = listen(iframe, { load });
+    if (iframe.engaged === documentOf(iframe)) load();
     watch.observe(iframe, { attributeFilter: ["src", "srcdoc"] });
-    return this.#hold(iframe, () => { off(); watch.disconnect(); shut(); });
+    return this.#hold(iframe, () => { off(); deaf(); watch.disconnect(); shut(); });
   }
 
   /* A frame's script may post anything. What it declares nowhere else needs an id, which the service holds to its message. */
@@ -424,7 +429,7 @@ class Message {
     let [what, how, form, id] = given;
     switch (method) {
       case "open": {
-        const isActing = iframe.getRootNode().activeElement === iframe && navigator.userActivation?.isActive !== false;
+        const isActing = iframe.getRootNode().activeElement === iframe && navigator.userActivation?.isActive !== false && Date.now() - acted > ACTIVE_MS;
         if (!isActing) return refused("link_without_click");
         if (may(how?.actionId, typeof what === "string")) return this.open(what, { newTab: true, actionId: how?.actionId });
         break;

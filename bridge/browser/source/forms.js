@@ -4,9 +4,9 @@
 export const of = (element, name) => Reflect.get(element instanceof HTMLFormElement ? HTMLFormElement.prototype : element, name, element);
 export const ask = (element, name, ...given) => of(element, name)?.apply(element, given);
 
-export const listen = (target, handlers) => {
-  for (const name in handlers) ask(target, "addEventListener", name, handlers[name]);
-  return () => { for (const name in handlers) ask(target, "removeEventListener", name, handlers[name]); };
+export const listen = (target, handlers, capture) => {
+  for (const name in handlers) ask(target, "addEventListener", name, handlers[name], capture);
+  return () => { for (const name in handlers) ask(target, "removeEventListener", name, handlers[name], capture); };
 };
 
 export const buttonOf = ({ target }) => ask(target, "closest", "[data-engage-action]");

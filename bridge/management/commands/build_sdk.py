@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from bridge.browser.building import BUDGETS, Released, build, write
+from bridge.browser.building import BUDGETS, DOCUMENTED, Released, build, with_package, write
 from bridge.browser.files import MANIFEST
 
 
@@ -26,5 +26,6 @@ class Command(BaseCommand):
         except Released as refusal:
             raise CommandError(str(refusal)) from None
         write(made)
+        DOCUMENTED.write_text(with_package(DOCUMENTED.read_text()))
         self.stdout.write(made[MANIFEST].decode())
         self.stdout.write(f"Budgets, compressed: {BUDGETS}")

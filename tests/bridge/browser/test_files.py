@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from bridge.browser import building
-from bridge.browser.building import BUDGETS, SOURCE, build, write
+from bridge.browser.building import BUDGETS, DOCUMENTED, SOURCE, build, with_package, write
 from bridge.browser.files import FOLDER, MANIFEST, PACKAGE, content_of, manifest, script_tag, served
 from tests.support.cases import each
 from tests.support.clients import Answer
@@ -132,7 +132,24 @@ def test_a_release_keeps_its_files_and_is_made_once(
         call_command("build_sdk", "--release")
 
 
+def test_none_is_made_of_a_version_that_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "version", lambda: "1.2.0.dev3")
+    assert building.package_version() == "1.2.0-dev.3"
+    monkeypatch.setattr(building, "_minified", lambda name: b"")
+    monkeypatch.setattr(building, "_run", lambda *_, **__: b"")
+    with pytest.raises(CommandError, match=r"1\.2\.0\.dev3 is under way"):
+        call_command("build_sdk", "--release")
+
+
 # The package -------------------------------------------------------------------------------------------------------
+
+
+def test_the_documented_line_installs_an_address_that_stays() -> None:
+    text = DOCUMENTED.read_text()
+    assert re.findall(r"^npm install \S+/sdk/v1/(\S+)$", text, re.MULTILINE) == [
+        manifest()["current"][PACKAGE]["hashed"]
+    ]
+    assert with_package(text.replace(manifest()["current"][PACKAGE]["hashed"], f"engage.{'0' * 16}.tgz")) == text
 
 
 @pytest.fixture
@@ -145,7 +162,7 @@ def unpacked(tmp_path: Path) -> Path:
 def test_npm_packs_the_same_files(unpacked: Path, sdk_tools: None) -> None:
     listed = json.loads(run("npm", "pack", "--json", "--dry-run", cwd=unpacked))[0]
     assert {file["path"] for file in listed["files"]} == {path.name for path in unpacked.iterdir()}
-    assert (listed["name"], listed["version"]) == ("@engage/sdk", building.version())
+    assert (listed["name"], listed["version"]) == ("@engage/sdk", building.package_version())
 
 
 def test_every_module_has_types_and_an_entry(unpacked: Path) -> None:
