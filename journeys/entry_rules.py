@@ -66,6 +66,7 @@ class Decision(NamedTuple):
         return self.verdict is Verdict.ENROLLED
 
 
+SWITCHED_OFF = Decision(Verdict.JOURNEY_INACTIVE, "The journey was switched off before the job was decided.")
 _ENROLLED = Decision(Verdict.ENROLLED, "The customer met the entry rules.")
 
 
@@ -85,7 +86,7 @@ def decide(
     if expired:
         return Decision(Verdict.EXPIRED, "The job was not decided by the time that its call gave as expiresAt.")
     if not rules.journey_active:
-        return Decision(Verdict.JOURNEY_INACTIVE, "The journey was switched off before the job was decided.")
+        return SWITCHED_OFF
     if entrance_held_by is not None:
         return Decision(Verdict.DUPLICATE_ENTRANCE, f"The entrance is that of an earlier job: {entrance_held_by}.")
     if refused := _refused_by_number(rules, history):

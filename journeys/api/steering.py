@@ -16,7 +16,7 @@ from engage.json.fields import Text, Whole
 from engage.scopes import Scope, require_scope
 from journeys import wakeups
 from journeys.api.path_ids import ANY_JOURNEY, JOURNEY_ID, TRIGGER_ID
-from journeys.design.authoring import InvalidJourney
+from journeys.design.authoring import YET_ABORTING, InvalidJourney
 from journeys.design.opening import activate, close
 from journeys.due import Due
 from journeys.models import Journey, Trigger
@@ -157,7 +157,8 @@ def close_journey(asked: Asked[SteerBody, DryRun], journey: Journey) -> Steered:
     """Close a journey
 
     Nobody enters any more: triggers are refused as if there was no such journey, and jobs that are queued are decided
-    as `journey_inactive`. Those inside go on. A journey that is held stays held.
+    as `journey_inactive`. What is scheduled for later is decided when it is due: as `journey_inactive`, unless the
+    journey has been activated again. Those inside go on. A journey that is held stays held.
 
     Calling again changes nothing more, so the call may be repeated.
     """
@@ -170,7 +171,7 @@ def close_journey(asked: Asked[SteerBody, DryRun], journey: Journey) -> Steered:
     says="The journey is activated.",
     optional_body=True,
     examples={"Activated": _ACTIVATED},
-    refuses=[InvalidJourney("active", "active cannot be true yet: some have yet to leave the aborted journey.")],
+    refuses=[InvalidJourney("active", YET_ABORTING)],
 )
 def activate_journey(asked: Asked[SteerBody, DryRun], journey: Journey) -> Steered:
     """Activate a closed or aborted journey
@@ -197,7 +198,8 @@ def abort_journey(asked: Asked[AbortBody, DryRun], journey: Journey) -> Answered
     The journey is closed, and all who are inside leave it with this reason. From the moment of the answer on, no step
     and no attempt at a webhook begins, at the latest a second after it. If they are very many, the last of them leave
     some seconds later, and `inside` says how many those are. `settled` is false if somebody may yet be let in, who then
-    leaves as well. Jobs that are queued are decided as `journey_inactive`.
+    leaves as well. Jobs that are queued, also for later, are decided as `journey_inactive` at once. If they are very
+    many, `queued` says how many are left, and the journey can be activated once they are decided.
 
     Calling again changes nothing more, so the call may be repeated.
     """

@@ -32,6 +32,7 @@ from journeys.steps.secrets import SecretNeeded, steps_as_stored
 from journeys.steps.webhook_targets import Target
 from journeys.webhooks.addresses import refuse_address
 
+YET_ABORTING = "active cannot be true yet: some have yet to leave the aborted journey, or to be decided."
 _CONDITIONS = frozenset({"event_where", "entry_conditions", "goals"})
 _CONTENT = frozenset({"steps", "exit_on"})
 
@@ -228,7 +229,7 @@ def _apply(journey: Journey, changes: Mapping[str, object]) -> set[str]:
         raise InvalidJourney("active", "active cannot be true: the journey is archived. Restore it first.")
     if "active" in changed and journey.aborted_at is not None:
         if journey.held_at is not None:
-            raise InvalidJourney("active", "active cannot be true yet: some have yet to leave the aborted journey.")
+            raise InvalidJourney("active", YET_ABORTING)
         fields["aborted_at"] = None
         changed.add("aborted_at")
     for name in changed:

@@ -18,6 +18,7 @@ _CONTENT = ("steps", "exit_on")
 @transaction.atomic
 def archive_journey(journey: Journey, *, actor: str, now: datetime) -> bool:
     """Hides the journey and closes it: calls are answered as for any that is. Whoever is inside goes on.
+    What is scheduled is decided as where it is closed.
 
     Returns whether it was not archived before.
     """

@@ -11,7 +11,8 @@ from journeys.steering.holding import locked
 
 
 def close(journey: Journey, *, reason: str, actor: str, now: datetime, dry_run: bool = False) -> Steered:
-    """Closes the journey: it takes in nobody any more, not even those who are queued; who is inside goes on.
+    """Closes the journey: it takes in nobody any more, not even those who are queued; who is inside goes on. What is
+    scheduled is decided when it is due, by what the journey is then.
 
     One that is closed, or aborted, stays as it is.
     """
@@ -21,7 +22,7 @@ def close(journey: Journey, *, reason: str, actor: str, now: datetime, dry_run: 
 def activate(journey: Journey, *, reason: str, actor: str, now: datetime, dry_run: bool = False) -> Steered:
     """Lets the journey take in customers, also after it was aborted. One that is held stays held.
 
-    Raises InvalidJourney if it may not be active as it is, or some have yet to leave it.
+    Raises InvalidJourney if it may not be active as it is, or some have yet to leave it, or to be decided.
     """
     return _set(SteeringAct.Kind.ACTIVATE, journey, reason=reason, actor=actor, now=now, dry_run=dry_run)
 

@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.utils import timezone
 
@@ -122,8 +122,9 @@ def _decide_all(
             ),
         )
         journey = journeys[job.journey_id]
+        is_of_before = job.serial is not None and job.serial < journey.counts_from
         decision = decide(
-            rules=journey.rules,
+            rules=replace(journey.rules, journey_active=False) if is_of_before else journey.rules,
             history=past.as_history(),
             customer_exists=job.customer_exists,
             conditions_hold=job.id not in failing,

@@ -77,12 +77,14 @@ class WaitingJob(NamedTuple):
 class EnteredJourney:
     """A journey with its current entry rules and revision; `first_step` is "" if it has no steps.
 
+    Jobs with a serial before `counts_from` were queued before it was aborted.
     `exit_patterns` are the events that end it, `guards` as they are stored (steering/guards.py), `goals` what it is
     for, and `hold_out` the share that is held out, if any.
     """
 
     id: str
     rules: EntryRules
+    counts_from: int
     conditions: object
     revision_id: int
     first_step: str
@@ -323,6 +325,7 @@ def _entered(journey: Journey, revision: JourneyRevision) -> EnteredJourney:
             max_entries=journey.max_entries_per_customer or 1,
             allow_reenrollment=journey.allow_reenrollment,
         ),
+        counts_from=journey.aborted_serial or 0,
         conditions=journey.entry_conditions,
         revision_id=revision.id,
         first_step=revision.steps[0]["id"] if revision.steps else "",

@@ -89,6 +89,8 @@ class Journey(models.Model):
     per_minute = models.PositiveIntegerField(null=True, editable=False)
     next_release_at = models.DateTimeField(null=True, editable=False)
     aborted_at = models.DateTimeField(null=True, editable=False)
+    # Of the last abort, also once it is open again: what was queued before has a lower one, and enters nobody.
+    aborted_serial = models.BigIntegerField(null=True, editable=False)
     moves_to = models.PositiveIntegerField(
         null=True, editable=False, help_text="Until all who can have moved: the revision in which those inside go on."
     )

@@ -6,7 +6,8 @@
    attempt looks at (walking/positions.py, webhooks/claims.py); what is due meanwhile is suspended when its turn comes,
    so that nobody else waits behind it, and nothing looks for it while no journey is held.
 3. releasing.py: what was suspended becomes due again, some at a time, at a pace if that was asked for.
-4. aborting.py: a journey is closed, and all who are inside leave. cancelling.py: a call is taken back.
+4. aborting.py: a journey is closed, all who are inside leave, and undecided.py: what is queued is decided.
+   cancelling.py: a call is taken back.
    entrances.py: whoever has an entrance leaves.
 5. moving.py: those inside go on in a later revision.
 6. guards.py: a journey is held because too many of its webhooks fail. hosts.py: hosts are held, and have rates.

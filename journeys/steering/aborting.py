@@ -3,8 +3,9 @@
 1. It is closed, and held until all have left: nobody steps, and no attempt at a webhook begins.
 2. Once the decisions that were under way have been committed, nobody comes in any more. Whoever lets people out waits
    for that first; a sweeper, whose process also walks, only looks, and comes back.
-3. Those inside are exited, some at a time, and all that it has delivered is withdrawn. Until nothing is left, also of
-   what others have locked, or if the process dies, another one goes on (going_on.py).
+3. Those inside are exited, some at a time, what is queued is decided (undecided.py), and all that it has delivered is
+   withdrawn. Until nothing is left, also of what others have locked, or if the process dies, another one goes on
+   (going_on.py). Until then it cannot be opened again.
 """
 
 import time
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from django.db import transaction
 from django.db.models.functions import Now
 
+from customers.models import NEXT_SERIAL
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.outages import unless_held_up
 from engage.database.sql import Statement
@@ -24,6 +26,7 @@ from journeys.models import Enrollment, Journey, SteeringAct
 from journeys.steering.acts import Steered, queued_and_inside
 from journeys.steering.holding import LONGEST_WALK_SECONDS, forget_results, locked, put_on_hold
 from journeys.steering.releasing import release
+from journeys.steering.undecided import decide_queued
 
 _EXIT_SECONDS = 10.0
 _AT_ONCE = 500
@@ -31,18 +34,19 @@ _LAST = "g"  # after every id
 
 
 def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -> Steered:
-    """Aborts the journey. If more are inside than leave within some seconds, the others leave with the next ticks.
+    """Aborts the journey. If more are inside or queued than can be let out or decided within some seconds, that is done
+    with the next ticks.
 
-    One that is aborted already, with nobody inside, stays as it is.
+    One that is aborted already, with nobody inside and nothing queued, stays as it is.
     """
     if not dry_run:
         forget_results(journey)
     with transaction.atomic():
         journey = locked(journey)
         queued, inside = queued_and_inside(journey)
-        changed = journey.aborted_at is None or (journey.held_at is None and inside > 0)
+        changed = journey.aborted_at is None or (journey.held_at is None and inside + queued > 0)
         if changed and not dry_run:
-            closed = {"active": False, "updated_at": Now(), "aborted_at": Now()}
+            closed = {"active": False, "updated_at": Now(), "aborted_at": Now(), "aborted_serial": NEXT_SERIAL}
             put_on_hold(
                 journey,
                 reason=reason,
@@ -62,7 +66,7 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
         state=Journey.State.ABORTED,
         dry_run=dry_run,
         changed=changed,
-        queued=queued,
+        queued=0 if dry_run else queued,
         inside=0 if dry_run else inside,
         settled=exited is not None,
         exited=exited or 0,
@@ -70,7 +74,8 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
 
 
 def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) -> int | None:
-    """Exits those who are inside an aborted journey, for at most so long; returns how many. Safe to run twice.
+    """Exits those who are inside an aborted journey, and decides what is queued, for at most so long; returns how many
+    exit. Safe to run twice.
 
     It waits at most `patience` for those who are deciding, and may yet let somebody in; None if they have not ended.
     With none it also passes over customers whom others have locked: the next time tells.
@@ -89,7 +94,7 @@ def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) ->
             left += found
         if time.monotonic() >= until:
             return total
-    if left:  # or ended by themselves: the next time tells
+    if not decide_queued(journey, until=until) or left:  # or ended by themselves: the next time tells
         return total
     # What staff have had sent again is released: its step is over.
     with unless_held_up():

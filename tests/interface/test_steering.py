@@ -2,6 +2,8 @@
 
 import math
 import time
+from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,10 +12,12 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.design.keeping import archive_journey, restore_journey
 from journeys.enrollments import withdrawing
 from journeys.enrollments.locks import lock_customers_of
 from journeys.entering import settling
-from journeys.models import Enrollment, Journey, SteeringAct
+from journeys.entering.scheduled import come_due
+from journeys.models import Enrollment, EnrollmentJob, Journey, SteeringAct, Trigger
 from journeys.steering import aborting
 from journeys.steering.aborting import exit_remaining
 from journeys.steering.going_on import go_on
@@ -24,6 +28,8 @@ from tests.support.calls import data, let_workers_decide, let_workers_walk, refu
 from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
+from tests.support.counted_by_history import counted_by_history
+from tests.support.counts import counted
 from tests.support.factories import DAY, CustomerFactory, JourneyFactory, crowd
 from tests.support.plans import rows_gone_through
 from tests.support.simultaneous import elsewhere, impatient
@@ -99,6 +105,100 @@ def test_all_who_are_inside_an_aborted_journey_leave_it_with_the_reason(
         refused(steer(server, inside.journey, act), status=409, error="Journey aborted")
     stats = data(server.get(f"/api/v1/journeys/{acme.id}/{inside.journey_id}/stats"), status=200)
     assert stats["outcomes"] == {"active": 0, "completed": 0, "exited": 1}
+
+
+def scheduled(server: ServerClient, journey: Journey, *, days: int = 1, **named: Any) -> dict[str, Any]:
+    due = timezone.now() + timedelta(days=days)
+    return data(trigger(server, journey, {**named, "scheduledFor": due.isoformat()}))
+
+
+def test_an_abort_decides_what_is_queued_and_scheduled_which_then_enters_nobody(
+    server: ServerClient, acme: Workspace, rival: Workspace, rival_server: ServerClient
+) -> None:
+    acme.feed = True
+    acme.save()
+    journey, other = (JourneyFactory.create(workspace=acme, steps=[DAY]) for _ in range(2))
+    theirs = JourneyFactory.create(workspace=rival, steps=[DAY])
+    names = crowd(acme, 700)
+    scheduled(server, journey, external_id="user-0")
+    calls = [scheduled(server, journey, external_ids=names), scheduled(server, other, external_ids=names)]
+    data(trigger(server, journey, {"external_id": "user-1", "entranceId": "order-17"}))
+    CustomerFactory.create(workspace=rival, external_id="ada")
+    scheduled(rival_server, theirs, external_id="ada")
+    assert steered(server, journey, "abort", reason=REASON, dry_run=True)["queued"] == 0
+    assert EnrollmentJob.objects.filter(status="queued").count() == 1403
+    aborted = steered(server, journey, "abort", reason=REASON)
+    assert (aborted["queued"], aborted["inside"], aborted["settled"]) == (0, 0, True)
+    assert Counter(EnrollmentJob.objects.values_list("journey_id", "status", "result")) == {
+        (journey.id, "decided", "journey_inactive"): 702, (other.id, "queued", ""): 700, (theirs.id, "queued", ""): 1,
+    }  # fmt: skip
+    assert not EnrollmentJob.objects.filter(journey=journey, holds_entrance=True).exists()
+    told = data(server.get(f"/api/v1/journeys/{acme.id}/triggers/{calls[0]['triggerId']}"), status=200)
+    assert (told["queued"], told["results"]) == (0, {"journey_inactive": 700})
+    types = [event["type"] for event in data(server.get(f"/api/v1/feed/{acme.id}?limit=1000"), status=200)["events"]]
+    assert Counter(types) == {"job.decided": 702, "trigger.completed": 3}
+    assert counted(journey) == counted_by_history(journey.id)
+    assert data(steer(server, journey, "activate"), status=200)["queued"] == 0
+    time_passes(days=2)
+    come_due()
+    let_workers_decide()
+    assert set(Enrollment.objects.values_list("journey_id", flat=True)) == {other.id, theirs.id}
+
+
+def test_an_abort_that_has_left_something_queued_goes_on_before_the_journey_can_be_opened(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    for name in crowd(acme, 3):
+        scheduled(server, journey, external_id=name)
+    monkeypatch.setattr("journeys.steering.aborting._EXIT_SECONDS", -1.0)
+    monkeypatch.setattr("journeys.steering.undecided.CHUNK_SIZE", 1)
+    assert steered(server, journey, "abort", reason=REASON)["queued"] == 3
+    told = refused(steer(server, journey, "activate"), status=400, error="Invalid journey")
+    assert told == "active cannot be true yet: some have yet to leave the aborted journey, or to be decided."
+    monkeypatch.setattr("journeys.steering.undecided._MOST_FOUND", 2)
+    for left in (1, 0):
+        go_on(seconds=1.0)
+        assert EnrollmentJob.objects.filter(status="queued").count() == left
+    data(steer(server, journey, "activate"), status=200)
+
+
+def test_what_a_call_that_had_begun_before_queues_behind_an_abort_enters_nobody(
+    server: ServerClient, acme: Workspace
+) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    steered(server, journey, "abort", reason=REASON)
+    data(steer(server, journey, "activate"), status=200)
+    journey.refresh_from_db()
+    for name, serial in zip(crowd(acme, 2), (-1, 1), strict=True):
+        late = data(trigger(server, journey, {"external_id": name}))["triggerId"]
+        Trigger.objects.filter(id=late).update(serial=(journey.aborted_serial or 0) + serial)
+    let_workers_decide()
+    results = EnrollmentJob.objects.order_by("id").values_list("result", flat=True)
+    assert list(results) == ["journey_inactive", "enrolled"]
+
+
+@each("archived", [False, True])
+def test_what_is_scheduled_is_decided_by_whether_a_closed_journey_is_open_again_when_it_is_due(
+    server: ServerClient, acme: Workspace, archived: bool
+) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    for days, name in enumerate(crowd(acme, 2)):
+        scheduled(server, journey, external_id=name, days=1 + 2 * days)
+    if archived:
+        archive_journey(journey, actor="root", now=timezone.now())
+    else:
+        assert steered(server, journey, "close")["queued"] == 2
+    for _ in range(2):
+        time_passes(days=2)
+        come_due()
+        let_workers_decide()
+        restore_journey(workspace_id=acme.id, journey_id=journey.id, now=timezone.now())
+        data(steer(server, journey, "activate"), status=200)
+    assert list(EnrollmentJob.objects.order_by("id").values_list("result", flat=True)) == [
+        "journey_inactive",
+        "enrolled",
+    ]
 
 
 def test_an_abort_whose_process_died_goes_on(server: ServerClient, inside: Enrollment) -> None:

@@ -117,7 +117,7 @@ BUTTONS: Mapping[str, Button] = {
     "close": Button(
         name="Close",
         question="Close the journey “{}”?",
-        what_follows="Nobody enters any more, not even those who are queued. Those inside go on.",
+        what_follows="Nobody enters any more, not even those who are queued and due. Those inside go on.",
         done="Closed.",
         form=ReasonForm,
         shown=("queued", "inside"),
@@ -135,7 +135,7 @@ BUTTONS: Mapping[str, Button] = {
     "abort": Button(
         name="Abort",
         question="Abort the journey “{}”?",
-        what_follows="It is closed, and all who are inside leave it. They do not come back by activating it.",
+        what_follows="It is closed, and all inside leave it, for good. What is queued or scheduled enters nobody.",
         done="Aborted.",
         form=RequiredReasonForm,
         shown=("exited", "queued"),

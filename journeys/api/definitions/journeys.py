@@ -85,6 +85,7 @@ def get_journey(asked: Asked[None, None], journey_id: str) -> Answered[Definitio
 def delete_journey(asked: Asked[None, None], journey_id: str) -> DefinitionDeleted:
     """Archive a journey
 
-    Closes the journey and hides it. Those inside go on, and what happened stays. Staff can restore it.
+    Closes the journey and hides it. Those inside go on, and what happened stays. Staff can restore it. What is
+    scheduled for later is decided when it is due, by whether the journey is open again.
     """
     return _JOURNEYS.take_away(asked, journey_id)
