@@ -14,6 +14,7 @@ from engage.errors import Refusal
 from engage.resources.resource import DefinitionWarning
 from journeys.connections.providers import provider_of
 from journeys.design.conditions import check_entry_conditions, check_event_where
+from journeys.design.past_moments import few_customers, moment_of_a_profile, past_for
 from journeys.models import Connection, Journey
 from journeys.rendering import Names
 from journeys.steps.course import Course, parse_course
@@ -166,9 +167,22 @@ def _status_as_text(definition: _Definition) -> Iterator[DefinitionWarning]:
             yield replace(at_step, place=f"{at_step.place}.ok")
 
 
+def _past_moments(definition: _Definition) -> Iterator[DefinitionWarning]:
+    steps = definition.course.steps
+    moments = {step_id: found for step_id, step in steps.items() if (found := moment_of_a_profile(step))}
+    customers = few_customers(definition.journey.workspace_id) if moments else []
+    for step_id, moment in moments.items():
+        past, known = past_for(moment, customers)
+        if past:
+            told = f"at is past for {past} of {known} looked at who have such a time: "
+            at_step = definition.at_step(step_id, f"{told}it does not wait for them, and goes on at once.")
+            yield replace(at_step, place=f"{at_step.place}.at")
+
+
 _CHECKS: tuple[Callable[[_Definition], Iterator[DefinitionWarning]], ...] = (
     _unreachable_steps,
     _broken_rules,
     _unescaped_markup,
     _status_as_text,
+    _past_moments,
 )

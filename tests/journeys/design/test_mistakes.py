@@ -1,7 +1,8 @@
 """All mistakes of a definition are found at once, each with its place; and what can never work is one."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -9,11 +10,14 @@ import pytest
 from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, refusals_of, save_journey
 from journeys.design.connections import CONNECTIONS
+from journeys.design.past_moments import few_customers, moment_of_a_profile, past_for
 from journeys.design.warnings import STATUS_AS_TEXT, UNESCAPED
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import parse_course
+from tests.support.calls import data
 from tests.support.cases import each
-from tests.support.factories import JourneyFactory
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, WorkspaceFactory
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MANY: list[Any] = [
@@ -208,3 +212,35 @@ def test_a_status_that_is_compared_with_texts_is_warned_of(acme: Workspace) -> N
         (f"steps[{number}].ok", f"call{number}") for number in range(3)
     ]
     assert {one.message for one in saved.warnings} == {STATUS_AS_TEXT}
+
+
+def test_a_moment_of_a_profile_that_is_past_is_warned_of_with_its_share(acme: Workspace, server: ServerClient) -> None:
+    soon = str((datetime.now(UTC) + timedelta(days=400)).date())
+    for number, born in enumerate(["1990-01-01", "1991-01-01", soon, "no date", None]):
+        CustomerFactory.create(workspace=acme, external_id=f"p-{number}", attributes={"born": born})
+    CustomerFactory.create(workspace=WorkspaceFactory.create(key="rival"), attributes={"born": "1992-01-01"})
+    delays = [
+        "{{ customer.born }}",
+        "{{ customer.attributes.born }}",
+        "{{ api.payload.born }}",
+        "1990-01-01",
+        "{{ now }}",
+    ]
+    steps = [{"id": f"d-{number}", "type": "delay", "at": at} for number, at in enumerate(delays)]
+    told = data(server.put(f"/api/v1/journeys/{acme.id}/birthday", {"name": "B", "steps": steps}), status=201)[
+        "warnings"
+    ]
+    share = "at is past for 2 of 3 looked at who have such a time: it does not wait for them, and goes on at once."
+    assert told == [{"place": f"steps[{number}].at", "message": share, "stepId": f"d-{number}"} for number in (0, 1)]
+
+
+def test_looking_for_past_moments_is_bounded(acme: Workspace, django_assert_num_queries: Any) -> None:
+    loop = "{% for a in (1..9000) %}{% for b in (1..9000) %}{{ customer.born }}{% endfor %}{% endfor %}"
+    CustomerFactory.create_batch(105, workspace=acme, attributes={"born": "1990-01-01"})
+    course = parse_course([{"id": "slow", "type": "delay", "at": loop}], [])
+    moment = moment_of_a_profile(course.steps["slow"])
+    with django_assert_num_queries(1):
+        few = few_customers(acme.id)
+    began = thread_time()
+    assert (len(few), moment and past_for(moment, few)) == (100, (0, 0))
+    assert thread_time() - began < 0.3
