@@ -18,6 +18,7 @@ _LONGER_SECONDS = 600.0
 _LARGE_SECONDS = 300.0
 _in_one_thread = Lock()
 _ALLOW_LARGE = Statement("SELECT set_config('statement_timeout', {limit}, true)")  # until the transaction ends
+_LIMIT = Statement("SELECT current_setting('statement_timeout'), set_config('statement_timeout', {limit}, true)")
 _CHECK_ALL_NOW = Statement("SET CONSTRAINTS ALL IMMEDIATE")
 
 
@@ -52,6 +53,14 @@ def longer_statements() -> Iterator[None]:
     finally:
         with suppress(DatabaseError):  # the transaction has failed, and its end undoes the change as well
             _limit(statement_limit.seconds)
+
+
+@contextmanager
+def limited_statements(seconds: float) -> Iterator[None]:
+    """Within it, each statement of this transaction may take so long. For what tenants have written, in workers."""
+    ((before, _),) = _LIMIT.rows(limit=f"{seconds * 1000:.0f}ms")
+    yield
+    _LIMIT.rows(limit=before)  # what has raised has ended the transaction
 
 
 @contextmanager

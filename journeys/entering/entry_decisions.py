@@ -7,11 +7,13 @@
 """
 
 from collections.abc import Collection, Container, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from django.utils import timezone
 
 from engage.database.fragment import Fragment
+from engage.database.statement_limit import limited_statements
 from journeys.enrollments.early_events import Listener, earliest_events
 from journeys.enrollments.ids import enrollment_id
 from journeys.enrollments.knowledge import known_at_entry
@@ -26,6 +28,7 @@ from journeys.steps.events import nothing_known
 from journeys.steps.exit_rules import ended_by
 
 _REPLACED = "Replaced by a new entry."
+_FEW_TESTS = 4  # whatever they are about, a chunk takes some seconds at most: no limit is worth two statements more
 
 
 @dataclass(kw_only=True)
@@ -66,11 +69,18 @@ class DecidedJobs:
     draws: list[Draw] = field(default_factory=list)  # those that are new
 
 
-def decide_jobs(relation: Fragment, *, held: Container[str] | None = None, ended: Collection[str] = ()) -> DecidedJobs:
+def decide_jobs(
+    relation: Fragment,
+    *,
+    held: Container[str] | None = None,
+    ended: Collection[str] = (),
+    seconds: float | None = None,
+) -> DecidedJobs:
     """Decides the jobs of a relation (see waiting_jobs.py) as of now.
 
     `held` are the customers who are locked: jobs of others, into whom somebody was merged meanwhile, are left. `ended`
-    are enrollments that are supposed to have ended.
+    are enrollments that are supposed to have ended. Where conditions have many tests, a statement may take so many
+    `seconds`.
 
     The number of statements does not grow with that of a journey's jobs.
     """
@@ -82,9 +92,16 @@ def decide_jobs(relation: Fragment, *, held: Container[str] | None = None, ended
         ]
     left = [] if held is None else [job for job in read if job.customer_exists and job.customer_id not in held]
     jobs = [job for job in read if job not in left] if left else read
+    laborious = any(repr(journey.conditions).count("'op'") > _FEW_TESTS for journey in journeys.values())
+    with limited_statements(seconds) if seconds and laborious else nullcontext():
+        decided = _decided(relation, jobs, journeys)
+    decided.left = {job.trigger_id for job in left}
+    return decided
+
+
+def _decided(relation: Fragment, jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney]) -> DecidedJobs:
     failing = failing_conditions(relation=relation, jobs=jobs, journeys=journeys)
     decided = _decide_all(jobs, journeys, failing=failing, leaving=_early_exits(jobs, journeys))
-    decided.left = {job.trigger_id for job in left}
     decided.excluded = [job.id for job in jobs if job.excluded]
     if refused := [job for job, decision in decided.decisions if decision.verdict is Verdict.CONDITIONS_NOT_MET]:
         reasons = why_conditions_fail(relation=relation, jobs=refused, journeys=journeys)

@@ -40,6 +40,8 @@ from journeys.steering.guards import note_entries
 
 log = structlog.get_logger(__name__)
 _LATE_SECONDS = 10.0
+# Of a statement that evaluates entry conditions: a chunk for which that is too little is split.
+SECONDS_TOGETHER, SECONDS_ALONE = 2.0, 10.0
 _MOST_LINES, _TRIGGERS_IN_A_LINE = 5, 50
 
 
@@ -60,10 +62,11 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
             return Settled()
         held = lock_customers(chunks)
         read_at = time.monotonic()
-        outcome = decide_jobs(jobs_of_chunks(chunks), held=held)
+        seconds = SECONDS_TOGETHER if chunks[0].attempts == 1 else SECONDS_ALONE
+        outcome = decide_jobs(jobs_of_chunks(chunks), held=held, seconds=seconds)
         if outcome.excluded:
             cancel_excluded(outcome.excluded)
-            outcome = decide_jobs(jobs_of_chunks(chunks), held=held)
+            outcome = decide_jobs(jobs_of_chunks(chunks), held=held, seconds=seconds)
         _follow_merged(outcome)
         exit_enrollments(outcome.exits)
         let_go(outcome.letting_go)
