@@ -23,11 +23,13 @@ from engage.calls.call import Answered, PathId, delete, get, put
 from engage.calls.queries import CURSOR, PageQuery
 from engage.errors import MissingParameter
 from engage.http.paging import DEPRECATED, NEXT, NEXT_CURSOR, begin_of, cursor_of, page_of
+from engage.http.preconditions import PreconditionFailed, Seen
 from engage.json.fields import Items, Text, filled
 from engage.json.keywords import Keywords
 from engage.json.reading import ArraySizeExceeded, AtLeastOne
 from engage.schema.bodies import choice_of
 from engage.scopes import Scope
+from journeys.api.definitions.calls import IF_NEW
 
 # A key with a slash cannot be named in a path: seed files and staff can.
 _KEY = PathId(name="key", description="The message's key: the `messageId` in the page's calls.", example="spring-sale")
@@ -201,8 +203,10 @@ def list_messages(asked: Asked[None, MessagesQuery]) -> MessagesPage:
         "Take it off": {"status": "archived"},
     },
     examples={"Updated": _RECORD, "Created": Answered(data=_RECORD, says=_CREATED, status=HTTPStatus.CREATED)},
+    parameters=[IF_NEW],
     refuses=[
         MissingParameter(_NOTHING),
+        PreconditionFailed(),
         InvalidMessage("actions[0].properties.n.max must be a number, but a string came."),
         ArraySizeExceeded("actions holds 51 items; its maximum is 50."),
     ],
@@ -218,7 +222,8 @@ def put_message(asked: Asked[MessageBody, None], key: str) -> Answered[MessageRe
     `many` (a list, each of whose items follows the rule). Send at least one of the fields; what is absent stays as it
     is.
     """
-    saved = save_message(workspace_id=asked.workspace_id, key=key, **asked.body.changes())
+    seen = Seen.by(asked.request._request)
+    saved = save_message(workspace_id=asked.workspace_id, key=key, seen=seen, **asked.body.changes())
     record = filled(MessageRecord, saved.message)
     return Answered(data=record, says=_CREATED, status=HTTPStatus.CREATED) if saved.created else Answered(data=record)
 

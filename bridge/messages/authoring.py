@@ -14,6 +14,7 @@ from customers.event_rules import MAX_MESSAGE_ID_LENGTH
 from engage.audit.facts import changes_between, facts_of
 from engage.audit.recording import change, record, saved
 from engage.errors import Refusal
+from engage.http.preconditions import Seen
 from engage.json.compact import json_bytes
 from engage.json.storable import unstorable
 from engage.models import AuditEntry
@@ -44,8 +45,13 @@ class SavedMessage:
     created: bool
 
 
-def save_message(*, workspace_id: str, key: str, **changes: Unpack[MessageChanges]) -> SavedMessage:
-    """Creates or changes the message. Another definition or content is a new revision. Raises InvalidMessage."""
+def save_message(
+    *, workspace_id: str, key: str, seen: Seen | None = None, **changes: Unpack[MessageChanges]
+) -> SavedMessage:
+    """Creates or changes the message. Another definition or content is a new revision.
+
+    Raises InvalidMessage, or PreconditionFailed if it is there and must not be.
+    """
     check_key(key)
     with transaction.atomic():
         locked = Message.objects.select_for_update(no_key=True)
@@ -54,6 +60,8 @@ def save_message(*, workspace_id: str, key: str, **changes: Unpack[MessageChange
         for name, value in changes.items():
             setattr(message, name, value)
         check_message(message)
+        if seen and not created:
+            seen.require_unseen()
         if not created and any(getattr(message, name) != before[name] for name in ("actions", "forms", "content")):
             message.revision += 1
         if created or facts_of(message) != before:

@@ -44,8 +44,8 @@ class Seen:
         sent = request.META.get
         return cls(if_match=sent("HTTP_IF_MATCH"), if_none_match=sent("HTTP_IF_NONE_MATCH"))
 
-    def require_unseen(self, etag: str) -> None:
-        """Raises PreconditionFailed if what is there is what must not be there."""
+    def require_unseen(self, etag: str = "*") -> None:
+        """Raises PreconditionFailed if what is there (by its ETag, if it has one) is what must not be there."""
         if is_named(etag, self.if_none_match):
             raise PreconditionFailed("It is there, and If-None-Match says that it must not be. Nothing was changed.")
 

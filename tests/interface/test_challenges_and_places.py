@@ -53,4 +53,7 @@ def test_whatever_is_created_is_found_where_its_answer_says(
             assert answer.status_code == 201, answer
             assert answer["Location"].isascii()
             data(server.get(answer["Location"]), status=200)
+            if call.method == "PUT" and call.ids:
+                again = server.put(answer["Location"], body, headers={"If-None-Match": "*"})
+                refused(again, status=412, error="Precondition failed")
     assert len(CREATING) >= 8

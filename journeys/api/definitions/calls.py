@@ -46,7 +46,7 @@ def _if_none_match(description: str) -> OpenApiParameter:
     return OpenApiParameter("If-None-Match", schema, location=OpenApiParameter.HEADER, description=description)
 
 
-_IF_NEW = _if_none_match("`*` to create only: what is there is then refused, also in a dry run.")
+IF_NEW = _if_none_match("`*` to create only: what is there is then refused, also in a dry run.")
 _IF_OTHER = _if_none_match("ETags of what you have. Where it is one of them, the answer is 304.")
 
 
@@ -69,7 +69,7 @@ _put = partial(
     put,
     **_common,
     answer={HTTPStatus.OK: "What was there is now as the body says.", HTTPStatus.CREATED: "It was created."},
-    parameters=[_IF_MATCH, _IF_NEW, _etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
+    parameters=[_IF_MATCH, IF_NEW, _etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
 )
 _get = partial(
     get,
