@@ -80,9 +80,9 @@ class Failure(TypedDict):
     details: NotRequired[
         Annotated[
             list[FailureDetail],
-            "Each problem, with its `field`. Present if there are several, and for identifier conflicts, which also "
-            "have a `customerId`.",
-            Keywords(minItems=1),
+            "Each problem, with its `field`; of very many the first. Present if there are several, and for identifier "
+            "conflicts, which also have a `customerId`.",
+            Keywords(minItems=1, maxItems=MOST_MISTAKES),
         ]
     ]
 
