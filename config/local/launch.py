@@ -25,7 +25,8 @@ from config.local.locks import FileLock
 from config.local.processes import ProcessEnded, Processes, listening_workers, workers
 from config.local.servers import ANSWER_SECONDS, EmbeddedServerError, data_folder, grace, launcher_lock
 
-START_SECONDS = 120.0  # until the web server and the workers must be up, even on a busy machine
+IDLE_SECONDS = 120.0  # for which the processes may do nothing before all of them are up
+TOLD_SECONDS = 15.0  # between two words of what is waited for
 STOP_SECONDS = 10.0  # for the processes, and again for the servers
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROCFILE = ROOT / "Procfile"
@@ -185,12 +186,22 @@ def _environment(host: str, port: str) -> dict[str, str]:
 
 
 def _wait_until(condition: Callable[[], bool], processes: Processes, *, what: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
+    """Waits as long as the processes are at work: on a busy machine that takes its time.
+
+    Who only waits is now and then at work, too: each such moment counts as five, and no more.
+    """
+    began = looked = told = time.monotonic()
+    idle = 0.0
     while not condition():
         processes.check()
-        if time.monotonic() > deadline:
-            raise LaunchError(f"Gave up on {what} after {START_SECONDS:.0f} s.")
         time.sleep(0.1)
+        passed, looked = time.monotonic() - looked, time.monotonic()
+        idle = max(idle - 5 * passed, 0) if processes.at_work() else idle + passed
+        if idle > IDLE_SECONDS:
+            raise LaunchError(f"Gave up on {what}: for {IDLE_SECONDS:.0f} s, no process has done anything.")
+        if looked - told > TOLD_SECONDS:
+            told = looked
+            _say(f"Waiting for {what}, for {looked - began:.0f} s so far: it is being started ...")
 
 
 def _is_ready(address: Address) -> bool:

@@ -76,6 +76,15 @@ class Processes:
             if process.poll() is not None:
                 raise ProcessEnded(f"{name} ended (exit code {process.returncode}); what it said stands above.")
 
+    def at_work(self) -> bool:
+        """Whether one of them, or of what they have started, uses the processor or the disk now, or waits for them.
+
+        True where nobody can tell: elsewhere than on Linux.
+        """
+        states = [_state(one) for one in Path("/proc").glob("[0-9]*/stat")]
+        own = {process.pid for process in self._running.values()}
+        return not states or any(session in own and state in "RD" for session, state in states)
+
     def stop(self, *, within: float) -> None:
         """Terminates all, waits `within` seconds at most, then kills what is left."""
         deadline = time.monotonic() + within
@@ -95,6 +104,15 @@ class Processes:
 def with_us(number: signal.Signals = signal.SIGTERM) -> list[str]:
     """A command prefix that stops it by that signal even if this process is killed; empty without Linux's setpriv."""
     return ["setpriv", "--pdeathsig", number.name.removeprefix("SIG"), "--"] if shutil.which("setpriv") else []
+
+
+def _state(stat: Path) -> tuple[int, str]:
+    """The session of a process, and whether it runs (R), waits for the disk (D) or for something else."""
+    try:
+        state, _, _, session, *_ = stat.read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended meanwhile
+        return 0, "Z"
+    return int(session), state
 
 
 def _show(output: TextIO, prefix: str) -> None:

@@ -18,6 +18,7 @@ from config import ROOT
 from config.local import launch, servers
 from config.local.first_screen import Address
 from config.local.launch import LaunchError, _address, _free_port_above, _refuse_a_busy_port
+from config.local.processes import Processes
 from config.local.servers import EmbeddedServerError
 from tests.support.receiver import free_port
 
@@ -82,6 +83,29 @@ def test_it_outlives_its_terminal_where_nohup_wants_that(folder: Path) -> None:
     launcher.send_signal(signal.SIGTERM)
     assert launcher.wait(30) == 0
     assert left_over(folder) == []
+
+
+def test_it_waits_for_what_is_at_work_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(launch, "IDLE_SECONDS", 0.5)
+    monkeypatch.setattr(launch, "TOLD_SECONDS", 0.3)
+    (tmp_path / "Procfile").write_text(f"web: {sys.executable} -c 'while True: pass'\n")
+    began, processes = time.monotonic(), Processes()
+    try:
+        processes.start(procfile=tmp_path / "Procfile", environment=os.environ)
+        launch._wait_until(lambda: time.monotonic() - began > 2, processes, what="the web server")
+        assert "Waiting for the web server, for 1 s so far" in capsys.readouterr().out
+    finally:
+        processes.stop(within=0)
+    (tmp_path / "Procfile").write_text("web: sleep 60\n")
+    try:
+        processes = Processes()
+        processes.start(procfile=tmp_path / "Procfile", environment=os.environ)
+        with pytest.raises(LaunchError, match=r"Gave up on the web server: for 0 s, no process has done anything\."):
+            launch._wait_until(lambda: False, processes, what="the web server")
+    finally:
+        processes.stop(within=0)
 
 
 @pytest.fixture
