@@ -27,7 +27,7 @@ from tests.journeys.walking.stories import enter, history
 from tests.journeys.webhooks.standing import send
 from tests.support.calls import customers_path, data, let_workers_walk, trigger
 from tests.support.clients import SdkClient, ServerClient
-from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory
+from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, crowd
 from tests.support.receiver import Receiver
 from tests.support.slow_machine import SECONDS, SlowMachine, slow_machine
 from tests.support.trees import ROOT
@@ -51,6 +51,7 @@ PLACES = {
     "customers/conditions/explain.py:_decide": "test_a_listening_journey_takes_in_nobody",
     "customers/conditions/explain.py:findings_of": "test_a_listening_journey_takes_in_nobody",
     "journeys/admin/journeys/preview.py:previewed": "test_a_step_fails",
+    "journeys/design/past_moments.py:past_for": "test_a_save_looks_at_as_many_customers_as_there_is_time_for",
     "journeys/entering/by_event.py:refuses": "test_a_listening_journey_takes_in_nobody",
     "journeys/entering/entry_conditions.py:_reasons": "(in SQL, which has a limit of its own)",
     "journeys/operations/sending_once.py:send_once": "test_a_connection_is_tried_in_time",
@@ -74,7 +75,7 @@ PLACES = {
     "journeys/walking/watching.py:_changed": "test_what_listens_is_not_there_this_time",
     "journeys/webhooks/answers.py:_found": "test_a_rule_of_answers_fails",
     "journeys/webhooks/answers.py:_read": "test_a_rule_of_answers_fails",
-    "journeys/webhooks/by_connection.py:_filled": "test_inputs_are_checked_in_time",
+    "journeys/webhooks/by_connection.py:_filled": "test_what_waits_is_sent_as_it_was",
 }
 # The fields of definitions that are conditions.
 CONDITIONS = {
@@ -264,6 +265,31 @@ def test_inputs_are_checked_in_time(
     in_time(machine, CALL)
     assert refusal.status_code == 422
     assert "fixed, step mail, takes more than" in refusal.json()["message"]
+
+
+def test_what_waits_is_sent_as_it_was(
+    machine: SlowMachine, server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver
+) -> None:
+    """Where the inputs of a changed connection take too long to be checked again."""
+    connect(acme, receiver.url(), inputs={"type": "object", "additionalProperties": True}, body={})
+    step = {"id": "mail", "type": "send", "connection": "mailer", "inputs": {"list": {"$value": "api.payload.list"}}}
+    enter(server, journey_of(acme, step), ada, **LARGE)
+    let_workers_walk()
+    connect(acme, receiver.url(), inputs=SCHEMA, body={}, confirmed=True)
+    machine.seconds = 0.0
+    send()
+    in_time(machine, TURN)
+    assert len(receiver.arrived) == 1
+
+
+def test_a_save_looks_at_as_many_customers_as_there_is_time_for(
+    machine: SlowMachine, server: ServerClient, acme: Workspace
+) -> None:
+    crowd(acme, 100)
+    steps = [{"id": "soon", "type": "delay", "at": "{{ customer.departs }}" + LOOP}]
+    answer = server.put(f"/api/v1/journeys/{acme.id}/soon", {"name": "Soon", "steps": steps})
+    in_time(machine, CALL / 10, expressions=4)
+    assert answer.status_code == 201
 
 
 @pytest.mark.django_db(transaction=True)

@@ -35,7 +35,8 @@ def test_a_chunk_that_takes_too_long_is_split_until_a_job_stands_alone(
         turn()
     jobs = EnrollmentJob.objects.values_list("result", flat=True)
     assert list(jobs) == ["conditions_not_met"] * 4
-    monkeypatch.setattr(settling, "SECONDS_ALONE", 0.001)
+    for bound in ("SECONDS_TOGETHER", "SECONDS_ALONE"):
+        monkeypatch.setattr(settling, bound, 0.001)
     data(trigger(server, journey, {"external_ids": ["user-0"], "payload": PAYLOAD}))
     for _ in range(MAX_ATTEMPTS + 1):
         turn()
