@@ -22,6 +22,7 @@ from engage.errors import Refusal
 from engage.json.compact import same_json, sorted_json
 from engage.json.key_order import key_order_of
 from journeys.design.authoring import SavedJourney, save_journey
+from journeys.design.opening import activate
 from journeys.models import Journey, JourneyDraft, JourneyRevision
 from journeys.steering.holding import locked
 from journeys.steering.moving import Moving, begin_move, would_move
@@ -124,9 +125,16 @@ def objection_to(draft: JourneyDraft, journey: Journey) -> str:
 
 @transaction.atomic
 def publish_draft(
-    journey: Journey, *, version: int, knowingly: bool, now: datetime, moved_by: str | None = None
+    journey: Journey,
+    *,
+    version: int,
+    knowingly: bool,
+    now: datetime,
+    moved_by: str | None = None,
+    opened_by: str | None = None,
 ) -> SavedJourney:
-    """Makes the draft the journey's new revision, in which those inside go on if somebody has them `moved_by` that.
+    """Makes the draft the journey's new revision, in which those inside go on if somebody has them `moved_by` that, and
+    activates the journey if it is to be `opened_by` somebody.
 
     Raises DraftChanged, AgainstOthers and InvalidJourney.
     """
@@ -141,6 +149,8 @@ def publish_draft(
     draft.delete()
     if moved_by is not None:
         begin_move(saved.journey, actor=moved_by)
+    if opened_by is not None:
+        activate(saved.journey, reason="Published.", actor=opened_by, now=now)
     return saved
 
 

@@ -11,12 +11,13 @@ from django.utils import timezone
 from customers.models import Customer
 from engage.models import AuditEntry, Workspace
 from journeys.design.authoring import save_journey
-from journeys.models import Enrollment, Journey, JourneyDraft, JourneyRevision
+from journeys.models import Enrollment, Journey, JourneyDraft, JourneyRevision, SteeringAct
 from journeys.seeding.export import exported
 from journeys.steering.going_on import go_on
+from tests.admin.journey_form import ADD, said
 from tests.admin.staff import staff_with
 from tests.journeys.walking.stories import enter
-from tests.support.calls import let_workers_walk
+from tests.support.calls import data, let_workers_walk, refused
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
 
@@ -161,6 +162,39 @@ def test_those_inside_move_along_if_the_publisher_says_so(
     assert "those inside to revision" not in staff.get(f"/admin/journeys/journey/{journey.id}/change/").content.decode()
     told = staff.get(f"/admin/journeys/enrollment/{enrollment.id}/change/").content.decode()
     assert "Went on in revision 2; before, it was in revision 1." in told
+
+
+def test_a_journey_made_by_hand_is_closed_until_its_publisher_opens_it(
+    staff: Client, acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    form = staff.get(ADD).context["adminform"].form
+    assert form["active"].value() is False
+    staff.post(ADD, said(workspace=acme.id, key="welcome", active=""))
+    journey = Journey.objects.get()
+    trigger_it = f"/api/v1/journeys/{acme.id}/welcome/trigger", {"external_id": "ada"}
+    refused(server.post(*trigger_it), status=404, error="Journey not found")
+    for steps, opens, expected in ((DAY, {}, "closed"), (TWO, {"open": "yes"}, "active")):
+        keep(staff, journey, steps)
+        page = staff.get(at(journey, "publish/")).content.decode()
+        assert "Publish and open it" in page
+        assert "nobody enters until you open it" in page
+        told = staff.post(at(journey, "publish/"), {"version": version(), **opens}, follow=True).content.decode()
+        assert ("The journey is closed: nobody enters." in told) is not bool(opens)
+        journey.refresh_from_db()
+        assert journey.state == expected
+    assert SteeringAct.objects.values_list("kind", "actor", "reason").get() == ("activate", "staff root", "Published.")
+    data(server.post(*trigger_it))
+    keep(staff, journey, DAY)
+    assert "open it" not in staff.get(at(journey, "publish/")).content.decode()
+
+
+def test_a_journey_that_may_not_be_opened_is_not_published_as_open(staff: Client, journey: Journey) -> None:
+    Journey.objects.filter(id=journey.id).update(active=False, archived_at=timezone.now())
+    keep(staff, journey, TWO)
+    assert "Publish and open it" not in staff.get(at(journey, "publish/")).content.decode()
+    told = staff.post(at(journey, "publish/"), {"version": version(), "open": "yes"}, follow=True).content.decode()
+    assert "the journey is archived" in told
+    assert (JourneyRevision.objects.count(), JourneyDraft.objects.count()) == (1, 1)
 
 
 def test_a_wrong_draft_is_not_published(staff: Client, journey: Journey) -> None:

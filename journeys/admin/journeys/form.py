@@ -100,14 +100,19 @@ class JourneyForm(ManagedForm):
     class Meta:
         model = Journey
         fields = ("workspace", "key", *_JOURNEY_FIELDS)
-        help_texts = {"active": "Switched off, it takes in no more customers; those inside go on."}
+        help_texts = {
+            "active": "Switched off, it takes in no more customers; those inside go on. "
+            "Who publishes its steps is asked whether to open it."
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         current = JourneyRevision.objects.filter(journey=self.instance.pk, number=self.instance.revision).first()
         self.stored_steps = current.steps if current else []
         self.initial.update(shown_of(current) if current else {})
-        if not self._is_new:  # of the fields without an input as well
+        if self._is_new:
+            self.initial["active"] = False  # without steps, whoever enters completes it, perhaps for good
+        else:  # of the fields without an input as well
             self.initial.update({name: getattr(self.instance, name) for name in _JOURNEY_FIELDS})
 
     def clean_steps(self) -> Any:

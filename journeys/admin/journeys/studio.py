@@ -165,6 +165,7 @@ def publishing(journey: Journey, draft: JourneyDraft, *, request: HttpRequest) -
         "diffs": _diffs(before, after, with_queries=sees_queries(request)),
         "mistakes": checked(journey, after)["mistakes"],
         "inside_in_words": _inside(inside),
+        "may_open": not journey.active and journey.archived_at is None and journey.aborted_at is None,
         "moving": _moving(would_move_along(journey, after)) if inside else None,
         **told_of(draft, journey),
     }

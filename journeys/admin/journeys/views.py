@@ -109,14 +109,16 @@ class JourneyPages(RecordAdmin):
         """Shows what the draft changes and for how many, and publishes it for who has seen that."""
         journey = self.found(request, object_id, may=self._may_edit(request))
         if request.method == "POST":
-            said = {name: request.POST.get(name) == "yes" for name in ("knowingly", "move")}
+            said = {name: request.POST.get(name) == "yes" for name in ("knowingly", "move", "open")}
+            by = by_staff(request.user.get_username())
             try:
                 saved = publish_draft(
                     journey,
                     version=sent_version(request),
                     knowingly=said["knowingly"],
                     now=timezone.now(),
-                    moved_by=by_staff(request.user.get_username()) if said["move"] else None,
+                    moved_by=by if said["move"] else None,
+                    opened_by=by if said["open"] else None,
                 )
             except Refusal as refusal:
                 self.message_user(request, refusal.message, messages.ERROR)
@@ -124,7 +126,8 @@ class JourneyPages(RecordAdmin):
             for warning in saved.warnings:
                 self.message_user(request, f"{warning.place}: {warning.message}", messages.WARNING)
             moves = " Those inside are being moved along." if said["move"] else ""
-            self.message_user(request, f"Published as revision {saved.journey.revision}.{moves}")
+            closed = "" if journey.active or said["open"] else " The journey is closed: nobody enters."
+            self.message_user(request, f"Published as revision {saved.journey.revision}.{moves}{closed}")
             return HttpResponseRedirect(reverse("admin:journeys_journey_steps", args=[quote(journey.pk)]))
         draft = draft_of(journey)
         if draft is None:
