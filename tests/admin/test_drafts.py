@@ -38,6 +38,11 @@ def test_what_is_written_is_drawn_and_not_saved(staff: Client, acme: Workspace) 
     assert (Journey.objects.get().revision, JourneyRevision.objects.count()) == (1, 1)
 
 
+def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted(staff: Client, acme: Workspace) -> None:
+    told = drafted(staff, steps=[{"id": "wait", "type": "delay", "for": "P1D", **{f"naem{n}": n for n in range(300)}}])
+    assert (len(told["mistakes"]), told["more"]) == (100, 200)
+
+
 def test_a_step_that_nobody_can_reach_is_told_where_it_stands_and_at_the_step(staff: Client, acme: Workspace) -> None:
     lost = {"id": "lost", "type": "delay", "for": "P1D", "next": None}
     steps = [{"id": "out", "type": "exit", "reason": "Over."}, lost]

@@ -82,6 +82,11 @@ def test_what_is_edited_is_kept_checked_and_not_saved(staff: Client, journey: Jo
     assert not JourneyDraft.objects.exists(), "as the journey is"
 
 
+def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted(staff: Client, journey: Journey) -> None:
+    told = keep(staff, journey, {**DAY, **{f"naem{n}": n for n in range(300)}})
+    assert (len(told["mistakes"]), told["more"]) == (100, 200)
+
+
 def test_who_may_enter_is_of_the_same_draft(staff: Client, journey: Journey) -> None:
     pro = {"field": "customer.plan", "op": "eq", "value": "pro"}
     for conditions, mistakes in ((pro, []), ({"field": "plan"}, ["entryConditions.op", "entryConditions.field"])):

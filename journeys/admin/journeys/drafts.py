@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from engage.admin.parts.columns import json_text
-from engage.errors import Refusal
+from engage.errors import MOST_MISTAKES, Refusal
 from engage.json.positions import Span, span_of, spans_in
 from engage.resources.resource import DefinitionWarning
 from journeys.admin.content_rights import READ_CUSTOMERS
@@ -24,7 +24,6 @@ from journeys.steps.graph import graph_of
 from journeys.steps.kinds import examples_of
 from journeys.steps.secrets import steps_as_stored
 
-MOST_MISTAKES = 100
 _ROOTS = {field: SPELLINGS[field] for field in (*READ_CUSTOMERS, "guards", "payload_schema", "hold_out")}
 
 
@@ -44,7 +43,7 @@ def draft_of(form: Any) -> dict[str, Any]:
     mistakes = [mistake for field in sorted(_ROOTS) for mistake in _mistakes(form, field)]
     return {
         "mistakes": mistakes[:MOST_MISTAKES],
-        "more": max(0, len(mistakes) - MOST_MISTAKES),
+        "more": max(0, len(mistakes) - MOST_MISTAKES) + form.more_mistakes,
         **_readable(form, [mistake["message"] for mistake in mistakes]),
     }
 

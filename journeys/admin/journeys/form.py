@@ -36,6 +36,8 @@ _OF_EVENTS = ("event_name", "event_where")
 class JourneyForm(ManagedForm):
     """Checks the rules that apply whenever a journey is saved; a refusal is shown at its field and names the place."""
 
+    more_mistakes = 0  # that are only counted
+
     entry_conditions = JsonField(
         named="entryConditions",
         required=False,
@@ -138,6 +140,7 @@ class JourneyForm(ManagedForm):
         changed = None if self._is_new else [name for name in self.changed_data if not self._is_same(name)]
         refused = set(self.errors)
         for refusal in refusals_of(Journey(**values), **content, changed=changed):
+            self.more_mistakes += refusal.more
             if refusal.field not in refused:
                 message = _in_the_form(refusal, trigger_type=values["trigger_type"])
                 self.add_error(refusal.field if refusal.field in self.fields else None, message)

@@ -15,7 +15,7 @@ from django.urls import reverse
 from engage.admin.parts.columns import named_first
 from engage.admin.parts.differences import DiffLine, diff_of
 from engage.admin.parts.json_field import JsonField
-from engage.errors import InvalidRequest
+from engage.errors import MOST_MISTAKES, InvalidRequest
 from engage.http.query_strings import whole_number
 from engage.json.compact import same_json, unicode_json
 from engage.plurals import counted
@@ -43,7 +43,6 @@ from journeys.steps.definition import readable_steps
 from journeys.steps.description import described
 from journeys.steps.secrets import masked_steps, steps_masked_beside
 
-_MOST = 100  # mistakes
 _MARK = re.compile("[0-9a-f]{64}")
 
 
@@ -133,7 +132,8 @@ def checked(journey: Journey, content: Content) -> dict[str, Any]:
         "entry_conditions": (content.entry_conditions, stored.entry_conditions),
     }
     changed = {name for name, (new, old) in pairs.items() if not same_json(new, old)}
-    mistakes = [_placed(one) for one in refusals_of(asked, steps=steps, exit_on=content.exit_on, changed=changed)]
+    refused = [*refusals_of(asked, steps=steps, exit_on=content.exit_on, changed=changed)]
+    mistakes = [_placed(one) for one in refused]
     places = {one["place"] for one in mistakes}
     warnings = [
         {"place": one.place, "message": one.message}
@@ -142,9 +142,9 @@ def checked(journey: Journey, content: Content) -> dict[str, Any]:
     ]
     readable = readable_steps(steps)
     return {
-        "mistakes": mistakes[:_MOST],
-        "more": max(0, len(mistakes) - _MOST),
-        "warnings": warnings[:_MOST],
+        "mistakes": mistakes[:MOST_MISTAKES],
+        "more": max(0, len(mistakes) - MOST_MISTAKES) + sum(one.more for one in refused),
+        "warnings": warnings[:MOST_MISTAKES],
         "words": {
             step_id: {"does": step.label[:200], "ways": [way.label[:200] for way in step.ways()]}
             for step_id, step in readable.items()
