@@ -18,6 +18,7 @@ from bridge.messages.problems import MessageNotRegistered, NotInMessage, Reason
 from bridge.messages.problems import Problem as MessageProblem
 from bridge.models import Interaction
 from customers.event_times import IN_THE_FUTURE
+from customers.identity.locks import TooManyAtOnce
 from customers.tombstones import CustomerErased
 from engage.calls.asked import AskedBySdk
 from engage.calls.call import Answered, post
@@ -120,6 +121,7 @@ _REFUSES = [
     ),
     CustomerErased(),
     DeliveryNotFound(),
+    TooManyAtOnce(),
 ]
 
 

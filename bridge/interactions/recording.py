@@ -17,6 +17,7 @@ from bridge.requests import BridgeCall
 from customers.events import NewEvent, insert_of_event
 from customers.identity.claims import is_anonymous
 from customers.identity.identifiers import best_match_query, find_or_create_customer
+from customers.identity.locks import undisturbed
 from customers.identity.proofs import is_claimed
 from customers.models import Customer, Event
 from customers.profile import check_claim, claim_attributes
@@ -74,7 +75,7 @@ def record_interaction(
 
     If this address has started as many journeys as it may, the event starts none; all else is as usual.
 
-    Raises InvalidRequest for attributes that cannot be written, CustomerErased, DeliveryNotFound and
+    Raises InvalidRequest for attributes that cannot be written, CustomerErased, DeliveryNotFound, TooManyAtOnce and
     CustomersCreatedLimitExceeded; then nothing is written, and no customer is created. So it is, without a refusal, if
     only the e-mail address or the phone number of somebody erased would lead to a new customer.
     """
@@ -88,7 +89,9 @@ def record_interaction(
         if attributes or call.delivery_id or (call.must_be_anonymous and event is None)
         else _record_at_once(app, call, kind, event, now=now)
     )
-    return at_once or _record_step_by_step(app, call, kind, event, attributes, now=now)
+    # Again after a deadlock: whoever makes somebody, and sees that their name has become an alias, holds that name, for
+    # which may wait who holds the customer to whom it leads.
+    return at_once or undisturbed(lambda: _record_step_by_step(app, call, kind, event, attributes, now=now))
 
 
 def _record_step_by_step(
@@ -100,28 +103,25 @@ def _record_step_by_step(
     *,
     now: datetime,
 ) -> RecordedInteraction:
-    with transaction.atomic():
-        with looking_once():
-            found = find_or_create_customer(
-                workspace_id=app.workspace_id, known_by=call.known_by, is_proven=call.is_proven
-            )
-            customer, written = found.customer, []
-            if call.must_be_anonymous and not is_anonymous(customer, str(call.known_by.user_id)):
-                call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
-            if attributes:
-                written = claim_attributes(customer=customer, attributes=attributes.values)
-        done = events_of_delivery(call, found, kind=kind, now=now)
-        if found.created:  # counted only now: attributes that cannot be written leave no customer behind
-            count_customer_created(app_id=app.id, address=call.address)
-        interaction = RecordedInteraction(
-            kind=kind,
-            event_id=_record(event, customer, app=app, call=call, now=now, done=done),
-            attributes_written=written,
-            created_customer=found.created,
-        )
-        _insert(interaction, app, call, Fragment("SELECT %s::text AS id", [customer.id]))
-        if not found.kept:
-            transaction.set_rollback(True)
+    with looking_once():
+        found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by, is_proven=call.is_proven)
+        customer, written = found.customer, []
+        if call.must_be_anonymous and not is_anonymous(customer, str(call.known_by.user_id)):
+            call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
+        if attributes:
+            written = claim_attributes(customer=customer, attributes=attributes.values)
+    done = events_of_delivery(call, found, kind=kind, now=now)
+    if found.created:  # counted only now: attributes that cannot be written leave no customer behind
+        count_customer_created(app_id=app.id, address=call.address)
+    interaction = RecordedInteraction(
+        kind=kind,
+        event_id=_record(event, customer, app=app, call=call, now=now, done=done),
+        attributes_written=written,
+        created_customer=found.created,
+    )
+    _insert(interaction, app, call, Fragment("SELECT %s::text AS id", [customer.id]))
+    if not found.kept:
+        transaction.set_rollback(True)
     return interaction
 
 
@@ -233,14 +233,17 @@ def _insert(
 def record_shown(*, app: App, call: BridgeCall, now: datetime) -> None:
     """Records that the delivery was shown, in one transaction; nothing else is kept of the call.
 
-    Raises DeliveryNotFound, CustomerErased and the refusals of identity tokens.
+    Raises DeliveryNotFound, CustomerErased, TooManyAtOnce and the refusals of identity tokens.
     """
     call = proven(app=app, call=call, attributes=None)
-    with transaction.atomic():
-        found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by, is_proven=call.is_proven)
-        if call.must_be_anonymous and not is_anonymous(found.customer, str(call.known_by.user_id)):
-            call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
-        _react(events_of_delivery(call, found, kind=None, now=now), app=app, call=call)
+    undisturbed(lambda: _shown(app, call, now))
+
+
+def _shown(app: App, call: BridgeCall, now: datetime) -> None:
+    found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by, is_proven=call.is_proven)
+    if call.must_be_anonymous and not is_anonymous(found.customer, str(call.known_by.user_id)):
+        call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
+    _react(events_of_delivery(call, found, kind=None, now=now), app=app, call=call)
 
 
 def _record(

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 from django.db import transaction
+from django.db.models import Q
 
 from customers.models import Alias, Customer, Event, SegmentMembership
 from engage.database.statement_limit import large_work
@@ -13,6 +14,7 @@ from engage.models import Workspace
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.jobs.cancellation import cancel_job
 from journeys.models import Enrollment, Journey, UnknownExternalId
+from tests.bridge.identity.tokens import proving, token
 from tests.bridge.merging import merge
 from tests.support.bridge_calls import SEEN, click, identify
 from tests.support.calls import customers_path, data, let_workers_walk, refused, trigger
@@ -51,6 +53,27 @@ def test_clicks_at_the_same_moment_are_all_the_known_ones(acme: Workspace, sdk: 
     assert Customer.objects.get() == ada
     assert Event.objects.filter(customer=ada).count() == 24
     assert Alias.objects.count() == 8
+
+
+@pytest.mark.slow
+def test_what_is_proven_is_taken_from_claimants_beside_all_else(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer
+) -> None:
+    strict, named = proving(acme), {"external_id": "ada", "email": "ada@example.com", "userId": "u-1"}
+    proof = {"identityToken": token(email="ada@example.com", userId="u-1")}
+    calls: list[Callable[[], Answer]] = []
+    for n in range(6):
+        calls += [
+            partial(click, sdk, userId="u-1", email=f"{n}@evil.example"),
+            partial(click, sdk, userId=f"evil-{n}", email="ada@example.com"),
+            partial(click, strict, **named, **proof, **SEEN),
+            partial(identify, strict, user_id="u-1", external_id="ada", **proof),
+            partial(server.put, customers_path(acme), {"external_id": "ada", "attributes": {f"n-{n}": 1}}),
+        ]
+    assert {answer.status_code for answer in all_at_once(calls)} == {200}
+    assert click(strict, **named, **proof).succeeded
+    assert not Customer.objects.exclude(id=ada.id).filter(Q(user_id="u-1") | Q(email="ada@example.com")).exists()
+    assert Event.objects.filter(customer=ada).count() == 6
 
 
 def test_merges_into_each_other_do_not_wait_for_each_other(acme: Workspace, server: ServerClient) -> None:
