@@ -231,7 +231,7 @@ def test_a_moment_of_a_profile_that_is_past_is_warned_of_with_its_share(acme: Wo
         "warnings"
     ]
     share = "at is past for 2 of 3 looked at who have such a time: it does not wait for them, and goes on at once."
-    assert told == [{"place": f"steps[{number}].at", "message": share, "stepId": f"d-{number}"} for number in (0, 1)]
+    assert told == [{"place": f"steps[{number}].at", "message": share} for number in (0, 1)]
 
 
 def test_looking_for_past_moments_is_bounded(acme: Workspace, django_assert_num_queries: Any) -> None:
