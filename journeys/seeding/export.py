@@ -11,6 +11,7 @@ from engage.resources.fields import Item
 from engage.resources.resource import Resource
 from journeys.models import Journey
 from journeys.seeding.access import written_api_key, written_app
+from journeys.seeding.kinds import KINDS
 from journeys.seeding.sections import SECTIONS
 from journeys.steps.secrets import Change, Path, is_open
 
@@ -31,7 +32,7 @@ def items_of(workspace: Workspace) -> dict[str, list[Item]]:
     return {
         "apiKeys": [key for key in keys if [] not in key.values()],
         "apps": [written_app(app) for app in App.objects.filter(**own).order_by("name", "id")],
-        **{kind.section: kind.all_written(workspace.pk) for kind in Resource.all()},
+        **{kind.section: kind.all_written(workspace.pk) for kind in KINDS},
         **{name: section.write(workspace) for name, section in SECTIONS.items()},
     }
 
@@ -39,7 +40,7 @@ def items_of(workspace: Workspace) -> dict[str, list[Item]]:
 def exported(workspace: Workspace) -> dict[str, Any]:
     """The seed file. Each secret is what the environment is to have: `{"env": "ENGAGE_MAIL_X_TOKEN"}`."""
     found, names = items_of(workspace), Counter[str]()
-    for kind in Resource.all():
+    for kind in KINDS:
         found[kind.section] = [_without_secrets(kind, item, names) for item in found[kind.section]]
     variables = {item["key"]: item["value"] for item in found["variables"]}
     return {
