@@ -3,11 +3,10 @@ the same one, and so is the `webhook-id` of what it sends.
 
 Job ids can be guessed, so it is a digest with a key of the service's. Its first four bytes are the second in which the
 job was due, so that ids are in the order of entries but for those that were decided late, by LATEST at most; then a
-byte that jobs which stand together share, so that what is written together touches few pages of an index.
+byte that jobs which stand together in a call share, so that what is written together touches few pages of an index.
 """
 
 import hashlib
-import hmac
 import time
 from datetime import timedelta
 from functools import cache
@@ -17,21 +16,24 @@ from django.conf import settings
 from engage.database.object_ids import new_object_id
 
 LATEST = timedelta(days=1)  # whoever is decided later gets the second of then; lists by time go by that
-_TOGETHER_BITS, _DIGEST_BYTES = 12, 7
+_LATEST_SECONDS = LATEST.total_seconds()
+_TOGETHER_BITS, _BYTES = 12, 7
 
 
-def enrollment_id(*, trigger_id: str, job_id: int, due_ms: float | None, waited: float) -> str:
-    """The id of whom this job enrolls, which was due at that millisecond and has `waited` so many seconds since.
+def enrollment_id(*, trigger_id: str, ordinal: int, due_ms: float | None, waited: float) -> str:
+    """The id of whom this job of the trigger enrolls, which was due at that millisecond and has `waited` so long.
 
-    `job_id` is its number, which only its trigger makes its own; of a supposed job, which is never due, a new id.
+    Of a supposed job, which is never due, a new one.
     """
     if due_ms is None:
         return new_object_id()
-    seconds = int(due_ms / 1000 if waited < LATEST.total_seconds() else time.time())
-    digest = hmac.digest(_key(settings.SECRET_KEY), f"{trigger_id} {job_id}".encode(), "sha256")[:_DIGEST_BYTES]
-    return f"{seconds:08x}{job_id >> _TOGETHER_BITS & 0xFF:02x}{digest.hex()}"
+    seconds = int(due_ms / 1000 if waited < _LATEST_SECONDS else time.time())
+    digest = _keyed(settings.SECRET_KEY).copy()
+    digest.update(f"{trigger_id} {ordinal}".encode())
+    return f"{seconds:08x}{ordinal >> _TOGETHER_BITS & 0xFF:02x}{digest.hexdigest()}"
 
 
 @cache
-def _key(secret: str) -> bytes:
-    return hashlib.sha256(f"enrollment ids {secret}".encode()).digest()
+def _keyed(secret: str) -> "hashlib.blake2b":
+    """BLAKE2 with a key is made to be this, at a fourth of what an HMAC takes."""
+    return hashlib.blake2b(key=hashlib.sha256(secret.encode()).digest(), person=b"enrollment ids", digest_size=_BYTES)

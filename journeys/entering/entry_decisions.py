@@ -202,7 +202,7 @@ def _exit(past: _Past, decided: DecidedJobs) -> None:
 
 def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
     """`leaves` is why the customer leaves at once; None if they stay."""
-    id_ = enrollment_id(trigger_id=job.trigger_id, job_id=job.id, due_ms=job.due_ms, waited=job.waited)
+    id_ = enrollment_id(trigger_id=job.trigger_id, ordinal=job.ordinal, due_ms=job.due_ms, waited=job.waited)
     entry = Entry(id=id_, job=job, journey=journey, state=Enrollment.State.ACTIVE)
     if leaves is not None:
         entry.state, entry.exit_reason = Enrollment.State.EXITED, leaves

@@ -49,6 +49,7 @@ class WaitingJob(NamedTuple):
 
     id: int
     trigger_id: str
+    ordinal: int
     request_id: str
     traceparent: str | None
     workspace_id: str
@@ -136,7 +137,7 @@ WHERE job.customer_id <> ALL(ARRAY(SELECT id FROM free))
 
 _WAITING = Template(
     """
-SELECT job.id, job.trigger_id, trigger.request_id, trigger.traceparent, job.workspace_id, job.journey_id,
+SELECT job.id, job.trigger_id, job.ordinal, trigger.request_id, trigger.traceparent, job.workspace_id, job.journey_id,
        job.customer_id,
        CASE WHEN job.payload IS NULL THEN trigger.payload ELSE trigger.payload || job.payload END AS payload,
        event.id AS event_id, event.name AS event_name, event.message_id AS event_message,
@@ -165,7 +166,8 @@ LEFT JOIN LATERAL (
 
 _SUPPOSED = Template(
     """
-SELECT named.id, '' AS trigger_id, '' AS request_id, NULL::text AS traceparent, {workspace_id}::text AS workspace_id,
+SELECT named.id, '' AS trigger_id, 0 AS ordinal, '' AS request_id, NULL::text AS traceparent,
+       {workspace_id}::text AS workspace_id,
        named.journey_id, named.customer_id, named.payload, NULL::text AS event_id, named.event_name,
        NULL::text AS event_message, named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
        NULL::float8 AS due_ms,
@@ -197,8 +199,8 @@ _ROWS = Rows(
 _COUNTS = "(NOT journey.concurrent_entrances OR {of}.entrance IS NOT DISTINCT FROM job.entrance)"
 _READ_JOBS = Statement(
     """
-SELECT job.id, job.trigger_id, job.request_id, job.traceparent, job.workspace_id, job.journey_id, job.customer_id,
-       customer.id IS NOT NULL AS customer_exists, inside.ids AS active_enrollment_ids, past.completed,
+SELECT job.id, job.trigger_id, job.ordinal, job.request_id, job.traceparent, job.workspace_id, job.journey_id,
+       job.customer_id, customer.id IS NOT NULL AS customer_exists, inside.ids AS active_enrollment_ids, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
        job.due_ms, coalesce(date_part('epoch', clock_timestamp()) - job.due_ms / 1000, 0) AS waited,
        job.expired, job.excluded, job.entrance, job.holds_entrance AS holds, job.name,

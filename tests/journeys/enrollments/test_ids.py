@@ -8,7 +8,7 @@ from pytest_django import Settings
 from engage.database.object_ids import is_object_id
 from journeys.enrollments.ids import LATEST, enrollment_id
 
-JOB: dict[str, Any] = {"trigger_id": "6b00b1b1aa4223798a14fef0", "job_id": 8192, "due_ms": 1.7e12, "waited": 3.0}
+JOB: dict[str, Any] = {"trigger_id": "6b00b1b1aa4223798a14fef0", "ordinal": 8192, "due_ms": 1.7e12, "waited": 3.0}
 
 
 def test_it_is_the_same_whenever_the_job_is_decided_and_begins_with_when_that_was_due(settings: Settings) -> None:
@@ -20,7 +20,7 @@ def test_it_is_the_same_whenever_the_job_is_decided_and_begins_with_when_that_wa
     assert (late[8:], late[:8] > its_id[:8]) == (its_id[8:], True)
 
 
-@pytest.mark.parametrize("other", [{"trigger_id": "6b00b1b1aa4223798a14fef1"}, {"job_id": 8193}, {}])
+@pytest.mark.parametrize("other", [{"trigger_id": "6b00b1b1aa4223798a14fef1"}, {"ordinal": 8193}, {}])
 def test_another_job_or_another_key_makes_another_digest(other: dict[str, Any], settings: Settings) -> None:
     settings.SECRET_KEY = "one"
     before = enrollment_id(**JOB)

@@ -56,11 +56,11 @@ SELECT id FROM customers_customer customer WHERE workspace_id = {workspace_id}::
 ORDER BY id DESC LIMIT {most}
 
 -- customers.audience.selection: _KNOWN_AS
-SELECT sent.external_id, sent.place, known.id AS customer_id, known.belongs
+SELECT coalesce(known.external_id, sent.external_id) AS external_id, sent.place, known.id AS customer_id, known.belongs
 FROM unnest({sent}::text[]) WITH ORDINALITY AS sent (external_id, place)
 LEFT JOIN LATERAL (
-    SELECT customer.id, {belongs} AS belongs FROM customers_customer customer
-    WHERE customer.workspace_id = {workspace_id} AND customer.external_id = sent.external_id LIMIT 1
+    SELECT customer.id, customer.external_id, {belongs} AS belongs FROM customers_customer customer
+    WHERE {who} LIMIT 1
 ) AS known ON sent.external_id <> ALL({blank}::text[])
 
 -- customers.audience.selection: _LEFT_OUT
@@ -69,3 +69,8 @@ SELECT 'unknown', customer_id, external_id, place FROM named WHERE customer_id I
 UNION ALL SELECT 'not_in_segments', customer_id, external_id, place FROM named WHERE NOT belongs
 UNION ALL SELECT 'excluded', customer_id, external_id, place FROM exempt WHERE {excluded}
 ORDER BY place
+
+-- customers.audience.selection: _ONCE
+SELECT external_id, place, customer_id, belongs FROM (
+    SELECT *, row_number() OVER (PARTITION BY customer_id ORDER BY place) AS nth FROM ({exempt}) AS each
+) AS numbered WHERE nth = 1 OR customer_id IS NULL

@@ -17,3 +17,6 @@ SELECT set_config('statement_timeout', {limit}, true)
 
 -- engage.database.statement_limit: _CHECK_ALL_NOW
 SET CONSTRAINTS ALL IMMEDIATE
+
+-- engage.database.statement_limit: _LIMIT
+SELECT current_setting('statement_timeout'), set_config('statement_timeout', {limit}, true)

@@ -12,3 +12,9 @@ WHERE journey.workspace_id = {workspace_id} AND (
     OR EXISTS (SELECT FROM unnest({event_names}::text[]) AS name WHERE strpos(written.text, to_jsonb(name)::text) > 0)
 )
 ORDER BY journey.id DESC LIMIT 200
+
+-- journeys.design.past_moments: _FEW
+SELECT id, external_id, email, phone, user_id, attributes FROM (
+    (SELECT * FROM customers_customer WHERE workspace_id = {workspace_id} ORDER BY id LIMIT 50)
+    UNION ALL (SELECT * FROM customers_customer WHERE workspace_id = {workspace_id} ORDER BY id DESC LIMIT 50)
+) AS few WHERE pg_column_size(attributes) <= 8192

@@ -54,13 +54,13 @@ WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), {tables}, audience AS ({chosen}
 ), numbered AS (
-    SELECT id, row_number() OVER (ORDER BY scheduled_for, id) - 1 AS ordinal, entrance, held_by, scheduled_for FROM (
-        SELECT id, {entrance}::text AS entrance, CASE WHEN {entrance}::text IS NOT NULL THEN (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = audience.id AND job.journey_id = {journey_id} AND job.entrance = {entrance} AND job.holds_entrance LIMIT 1) END AS held_by, {scheduled} AS scheduled_for FROM audience
+    SELECT id, row_number() OVER (ORDER BY scheduled_for, id) - 1 AS ordinal, entrance, held_by, scheduled_for, zone FROM (
+        SELECT id, {entrance}::text AS entrance, CASE WHEN {entrance}::text IS NOT NULL THEN (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = audience.id AND job.journey_id = {journey_id} AND job.entrance = {entrance} AND job.holds_entrance LIMIT 1) END AS held_by, {scheduled} FROM audience
     ) AS asked
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, entrance, holds_entrance, scheduled_for)
-    SELECT {workspace_id}, {journey_id}, numbered.id, {trigger_id}, ordinal, clock.ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, entrance, holds_entrance, scheduled_for, zone)
+    SELECT {workspace_id}, {journey_id}, numbered.id, {trigger_id}, ordinal, clock.ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone
     FROM numbered, clock ORDER BY ordinal
     RETURNING ordinal, customer_id
 ), 
@@ -77,7 +77,9 @@ trigger AS (
                'not_in_segments', ARRAY(SELECT customer_id FROM named WHERE NOT belongs ORDER BY place),
                'exempt', ARRAY(SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL ORDER BY place),
                'excluded', ARRAY(SELECT customer_id FROM exempt WHERE {excluded} ORDER BY place)
-           ), {until}::timestamptz
+           ) || jsonb_build_object('stood_in', (
+    SELECT count(*) FILTER (WHERE left(zone, 5) = 'else ') FROM numbered HAVING count(zone) > 0
+)), {until}::timestamptz
     FROM clock, (SELECT count(*) AS customers FROM jobs) AS queued
     RETURNING customers
 ), unknown AS (
@@ -163,7 +165,8 @@ WITH clock AS (
     SELECT asked.*, '' AS called_by, greatest(clock.ms, taken.ms + 1)
            + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms,
            CASE WHEN count(*) OVER (PARTITION BY workspace_id) > {a_few} THEN 'bulk' ELSE 'single' END AS lane,
-           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn, NULL::timestamptz AS scheduled_for, NULL::timestamptz AS expires_at, NULL::jsonb AS selection,
+           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn, NULL::timestamptz AS scheduled_for, NULL::text AS zone, NULL::timestamptz AS expires_at,
+    NULL::jsonb AS selection,
     coalesce((SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id AND job.entrance = asked.entrance AND job.holds_entrance LIMIT 1), CASE WHEN row_number() OVER (
         PARTITION BY journey_id, customer_id, entrance ORDER BY place
     ) > 1 THEN 'an earlier one' END) AS held_by
@@ -174,8 +177,8 @@ WITH clock AS (
 ), 
 jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, entrance, holds_entrance, scheduled_for)
-    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, entrance, holds_entrance, scheduled_for, zone)
+    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone
     FROM entry ORDER BY place
 ), triggers AS (
     INSERT INTO journeys_trigger
@@ -276,8 +279,8 @@ SELECT asked.customer_id, asked.journey_id, coalesce((
 ) THEN false END)
 FROM {asked}
 
--- journeys.entering.dry_runs: _BEGINS
-SELECT greatest({scheduled_for}, {now}::timestamptz) FROM (SELECT {id}::text AS id) AS named
+-- journeys.entering.dry_runs: _DUE
+SELECT scheduled_for, zone FROM unnest({ids}::text[]) WITH ORDINALITY AS named (id, place) CROSS JOIN LATERAL (SELECT {due}) AS due ORDER BY place
 
 -- journeys.entering.entrances: _HELD
 SELECT job.journey_id, job.customer_id, job.entrance, job.id, coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms)
@@ -335,7 +338,7 @@ WITH clock AS (
         SELECT *, row_number() OVER (ORDER BY scheduled_for, first_place, place) - 1 AS ordinal,
                row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later
         FROM (
-            SELECT *, CASE WHEN entrance IS NOT NULL THEN (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = found.customer_id AND job.journey_id = {journey_id} AND job.entrance = found.entrance AND job.holds_entrance LIMIT 1) END AS held_by, {scheduled} AS scheduled_for,
+            SELECT *, CASE WHEN entrance IS NOT NULL THEN (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = found.customer_id AND job.journey_id = {journey_id} AND job.entrance = found.entrance AND job.holds_entrance LIMIT 1) END AS held_by, {scheduled},
                    min(place) OVER (PARTITION BY customer_id) AS first_place
             FROM found WHERE NOT is_second
         ) AS asked ORDER BY ordinal
@@ -343,9 +346,9 @@ WITH clock AS (
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
         (id, workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload,
-         entrance, holds_entrance, scheduled_for)
+         entrance, holds_entrance, scheduled_for, zone)
     SELECT id, {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms + later, 'queued', '', '',
-           payload, entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for
+           payload, entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone
     FROM numbered, clock ORDER BY customer_id, entrance
     RETURNING 1
 ), 
@@ -362,7 +365,9 @@ trigger AS (
                'not_in_segments', ARRAY(SELECT customer_id FROM named WHERE NOT belongs ORDER BY place),
                'exempt', ARRAY(SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL ORDER BY place),
                'excluded', ARRAY(SELECT customer_id FROM exempt WHERE {excluded} ORDER BY place)
-           ) || jsonb_build_object('unknown_recipients', ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place)), {until}::timestamptz
+           ) || jsonb_build_object('unknown_recipients', ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place)) || jsonb_build_object('stood_in', (
+    SELECT count(*) FILTER (WHERE left(zone, 5) = 'else ') FROM numbered HAVING count(zone) > 0
+)), {until}::timestamptz
     FROM clock, (SELECT count(*) AS customers FROM jobs) AS queued
     RETURNING customers
 ), unknown AS (
@@ -433,8 +438,7 @@ WITH clock AS (
            {traceparent}::text AS traceparent, {called_by}::text AS called_by, 1 AS place, 'single' AS lane,
            0 AS turn
     FROM journey, customer, clock
-    WHERE trigger_type = 'api' AND (external_id = ANY({excluded}::text[])) IS NOT TRUE
-      AND (payload_schema IS NULL OR payload_schema = {met}::jsonb)
+    WHERE trigger_type = 'api' AND (payload_schema IS NULL OR payload_schema = {met}::jsonb)
 ), 
 jobs AS (
     INSERT INTO journeys_enrollmentjob
@@ -471,13 +475,12 @@ WITH clock AS (
            {traceparent}::text AS traceparent, {called_by}::text AS called_by, 1 AS place, 'single' AS lane,
            0 AS turn, {entrance}::text AS entrance, {until}::timestamptz AS expires_at, {exempt} AS selection
     FROM journey, customer, clock
-    WHERE trigger_type = 'api' AND (external_id = ANY({excluded}::text[])) IS NOT TRUE
-      AND (payload_schema IS NULL OR payload_schema = {met}::jsonb)
-), entry AS (SELECT named.*, (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = named.customer_id AND job.journey_id = named.journey_id AND job.entrance = named.entrance AND job.holds_entrance LIMIT 1) AS held_by, {scheduled} AS scheduled_for FROM named), 
+    WHERE trigger_type = 'api' AND (payload_schema IS NULL OR payload_schema = {met}::jsonb)
+), entry AS (SELECT named.*, (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = named.customer_id AND job.journey_id = named.journey_id AND job.entrance = named.entrance AND job.holds_entrance LIMIT 1) AS held_by, {scheduled} FROM named WHERE jsonb_exists(named.selection -> 'exempt', named.customer_id) IS NOT TRUE), 
 jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, entrance, holds_entrance, scheduled_for)
-    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, entrance, holds_entrance, scheduled_for, zone)
+    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone
     FROM entry ORDER BY place
 ), triggers AS (
     INSERT INTO journeys_trigger
@@ -540,11 +543,11 @@ SELECT id FROM held UNION ALL SELECT NULL WHERE (SELECT pg_advisory_xact_lock_sh
 ) AS named
 
 -- journeys.entering.waiting_jobs: _READ_JOBS
-SELECT job.id, job.trigger_id, job.request_id, job.traceparent, job.workspace_id, job.journey_id, job.customer_id,
-       customer.id IS NOT NULL AS customer_exists, inside.ids AS active_enrollment_ids, past.completed,
+SELECT job.id, job.trigger_id, job.ordinal, job.request_id, job.traceparent, job.workspace_id, job.journey_id,
+       job.customer_id, customer.id IS NOT NULL AS customer_exists, inside.ids AS active_enrollment_ids, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd,
        job.due_ms, coalesce(date_part('epoch', clock_timestamp()) - job.due_ms / 1000, 0) AS waited,
-       job.expired, job.entrance, job.holds_entrance AS holds, job.name,
+       job.expired, job.excluded, job.entrance, job.holds_entrance AS holds, job.name,
        CASE WHEN journey.concurrent_entrances THEN job.entrance END AS entrance_apart
 FROM ({jobs}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
@@ -570,17 +573,18 @@ CROSS JOIN LATERAL (
 ORDER BY job.id
 
 -- journeys.entering.waiting_jobs: _SUPPOSED
-SELECT named.id, '' AS trigger_id, '' AS request_id, NULL::text AS traceparent, {workspace_id}::text AS workspace_id,
+SELECT named.id, '' AS trigger_id, 0 AS ordinal, '' AS request_id, NULL::text AS traceparent,
+       {workspace_id}::text AS workspace_id,
        named.journey_id, named.customer_id, named.payload, NULL::text AS event_id, named.event_name,
        NULL::text AS event_message, named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
        NULL::float8 AS due_ms,
-       coalesce({expires_at}::timestamptz <= greatest(due.at, clock_timestamp()), false) AS expired,
-       greatest(due.at, now()) AS decided_at,
-       named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name
-FROM {named} CROSS JOIN LATERAL (SELECT {scheduled_for} AS at) AS due
+       coalesce({expires_at}::timestamptz <= greatest(due.scheduled_for, clock_timestamp()), false) AS expired,
+       greatest(due.scheduled_for, now()) AS decided_at,
+       named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name, false AS excluded
+FROM {named} CROSS JOIN LATERAL (SELECT {scheduled_for}) AS due
 
 -- journeys.entering.waiting_jobs: _WAITING
-SELECT job.id, job.trigger_id, trigger.request_id, trigger.traceparent, job.workspace_id, job.journey_id,
+SELECT job.id, job.trigger_id, job.ordinal, trigger.request_id, trigger.traceparent, job.workspace_id, job.journey_id,
        job.customer_id,
        CASE WHEN job.payload IS NULL THEN trigger.payload ELSE trigger.payload || job.payload END AS payload,
        event.id AS event_id, event.name AS event_name, event.message_id AS event_message,
@@ -589,7 +593,12 @@ SELECT job.id, job.trigger_id, trigger.request_id, trigger.traceparent, job.work
        chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > 500) AS crowd,
        greatest(job.queued_ms, date_part('epoch', job.scheduled_for) * 1000) AS due_ms,
        coalesce(trigger.expires_at <= clock_timestamp(), false) AS expired, now() AS decided_at,
-       job.entrance, job.holds_entrance, CASE WHEN job.entrance IS NOT NULL THEN coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) END AS name
+       job.entrance, job.holds_entrance, CASE WHEN job.entrance IS NOT NULL THEN coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) END AS name,
+       CASE WHEN trigger.selection -> 'exempt' <> '[]' THEN EXISTS (
+           SELECT FROM customers_alias merged
+           WHERE merged.workspace_id = job.workspace_id AND merged.customer_id = job.customer_id
+             AND jsonb_exists(trigger.selection -> 'exempt', merged.id)
+       ) ELSE false END AS excluded
 FROM 
     {chunks}
     CROSS JOIN LATERAL (

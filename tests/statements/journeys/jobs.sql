@@ -52,6 +52,10 @@ UPDATE journeys_enrollmentjob job SET status = 'cancelled', result = 'cancelled'
 FROM ended WHERE job.id = ANY(ARRAY[ended.id]) AND job.status || '' = 'queued'
 RETURNING job.workspace_id, job.journey_id
 
+-- journeys.jobs.merged: _CANCEL_EXCLUDED
+UPDATE journeys_enrollmentjob SET status = 'cancelled', result = 'cancelled', reason = {reason}, decided_at = now()
+WHERE id = ANY({job_ids}::bigint[]) AND status = 'queued' RETURNING workspace_id, journey_id
+
 -- journeys.jobs.merged: _HOLD_QUEUED
 SELECT FROM journeys_enrollmentjob WHERE id = ANY(ARRAY(
     SELECT job.id FROM {merged} CROSS JOIN LATERAL (
@@ -137,7 +141,7 @@ SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_
        job.entrance AS entrance_id, customer.external_id,
        job.status, nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, enrollment.id AS enrollment_id,
-       trigger.queued_at, job.scheduled_for, job.decided_at
+       trigger.queued_at, job.scheduled_for, job.zone, job.decided_at
 FROM ({jobs}) AS job
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (

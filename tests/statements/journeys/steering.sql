@@ -185,3 +185,27 @@ UPDATE journeys_webhookdelivery delivery SET state = 'waiting',
     held_for = CASE WHEN {start}::timestamptz IS NOT NULL THEN delivery.held_for END,
     due_at = coalesce({start}::timestamptz + held.place * make_interval(secs => {seconds}), delivery.due_at)
 FROM held WHERE delivery.id = ANY(ARRAY[held.id])
+
+-- journeys.steering.undecided: _DECIDE
+WITH chunks AS MATERIALIZED (
+    SELECT id, trigger_id, start, stop FROM journeys_chunk WHERE id = ANY({ids}::bigint[])
+    ORDER BY id FOR UPDATE SKIP LOCKED
+), removed AS (
+    DELETE FROM journeys_chunk WHERE id = ANY(ARRAY(SELECT id FROM chunks))
+), decided AS (
+    UPDATE journeys_enrollmentjob SET status = 'decided', result = {result}, reason = {reason}, decided_at = now()
+    WHERE id = ANY(ARRAY(
+        SELECT job.id FROM chunks CROSS JOIN LATERAL (
+            SELECT id FROM journeys_enrollmentjob queued
+            WHERE queued.trigger_id = chunks.trigger_id AND queued.ordinal >= chunks.start
+              AND queued.ordinal < chunks.stop AND queued.status = 'queued' LIMIT chunks.stop - chunks.start
+        ) AS job
+    )) AND status || '' = 'queued'
+    RETURNING 1
+)
+SELECT (SELECT count(*) FROM decided), ARRAY(SELECT DISTINCT trigger_id FROM chunks)
+
+-- journeys.steering.undecided: _FIND
+SELECT chunk.id, chunk.stop - chunk.start FROM journeys_chunk chunk
+CROSS JOIN LATERAL (SELECT journey_id FROM journeys_trigger known WHERE known.id = chunk.trigger_id LIMIT 1) AS trigger
+WHERE chunk.workspace_id = {workspace_id} AND trigger.journey_id = {journey_id} LIMIT {most}
