@@ -51,7 +51,8 @@ class _Past:
     last_completed: str | None
 
     def as_history(self) -> History:
-        active = next((one.id if isinstance(one, Entry) else one for one in self.active), None)
+        first = self.active[0] if self.active else None
+        active = first.id if isinstance(first, Entry) else first
         return History(active=active, completed=self.completed, last_completed=self.last_completed)
 
 
@@ -67,6 +68,10 @@ class DecidedJobs:
     excluded: list[int] = field(default_factory=list)  # jobs that are to be cancelled before any is decided
     held_out: list[tuple[WaitingJob, EnteredJourney]] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)  # those that are new
+
+
+def _inside(job: WaitingJob) -> list[str]:
+    return job.active_enrollment_ids.split() if job.active_enrollment_ids else []
 
 
 def decide_jobs(
@@ -86,10 +91,8 @@ def decide_jobs(
     """
     read, journeys = _read(relation)
     if ended:
-        read = [
-            job._replace(active_enrollment_ids=[one for one in job.active_enrollment_ids if one not in ended])
-            for job in read
-        ]
+        inside = [" ".join(one for one in _inside(job) if one not in ended) for job in read]
+        read = [job._replace(active_enrollment_ids=ids) for job, ids in zip(read, inside, strict=True)]
     left = [] if held is None else [job for job in read if job.customer_exists and job.customer_id not in held]
     jobs = [job for job in read if job not in left] if left else read
     laborious = any(repr(journey.conditions).count("'op'") > _FEW_TESTS for journey in journeys.values())
@@ -134,9 +137,7 @@ def _decide_all(
     for job in jobs:
         past = pasts.setdefault(
             (job.journey_id, job.customer_id, job.entrance_apart),
-            _Past(
-                active=list(job.active_enrollment_ids), completed=job.completed, last_completed=job.last_completed_id
-            ),
+            _Past(active=[*_inside(job)], completed=job.completed, last_completed=job.last_completed_id),
         )
         journey = journeys[job.journey_id]
         is_of_before = job.serial is not None and job.serial < journey.counts_from

@@ -32,7 +32,8 @@ from journeys.steps.goals import Goal, parse_goals
 class WaitingJob(NamedTuple):
     """A job with its customer's past in the journey; `completed` is counted up to `counted_to`, the entries allowed.
 
-    `last_completed_id` is one of the enrollments counted.
+    `last_completed_id` is one of the enrollments counted. Of the active ones, hardly ever several, the ids have a blank
+    between them.
 
     `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id`, `request_id` and
     `traceparent` are of the call or event that queued it; "" and None for a supposed job. Events with a higher `serial`
@@ -56,7 +57,7 @@ class WaitingJob(NamedTuple):
     journey_id: str
     customer_id: str
     customer_exists: bool
-    active_enrollment_ids: Sequence[str]
+    active_enrollment_ids: str | None
     completed: int
     last_completed_id: str | None
     counted_to: int
@@ -212,11 +213,9 @@ LEFT JOIN LATERAL (
     SELECT known.id FROM customers_customer known WHERE known.id = job.customer_id LIMIT 1
 ) AS customer ON true
 CROSS JOIN LATERAL (
-    SELECT ARRAY(
-        SELECT active.id FROM journeys_enrollment active
-        WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
-          AND {counts}
-    ) AS ids
+    SELECT string_agg(active.id, ' ') AS ids FROM journeys_enrollment active
+    WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
+      AND {counts}
 ) AS inside
 CROSS JOIN LATERAL (
     SELECT count(*) AS completed, max(id) AS last_completed_id FROM (
