@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 import resource
 import signal
 import socket
@@ -34,6 +35,7 @@ _MOST_KNOWN = 10_000  # callers
 _MOST_WAITING = 5000  # requests that wait for a thread
 _SECONDS_BETWEEN_LOOKS = 1.0
 _LAST_SECONDS = 10.0  # for threads that are still busy when all connections are gone
+_APP = re.compile(r"(?:^|&)app=([^&]+)")
 _AT_ONCE = "/livez"
 _APART = frozenset({"/readyz", "/metrics"})
 
@@ -172,7 +174,8 @@ class Worker:
     def _call(self, request: Request, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         """Calls the application, which may tell who the caller has proved to be."""
         pieces = self._application(environ, start)
-        if (known := environ.get(KNOWN_CALLER)) and self._known.get(said := _said_by(request)) != known:
+        known, said = environ.get(KNOWN_CALLER), _said_by(request)
+        if known and said and self._known.get(said) != known:
             self._known.keep(said, known, size=1)
         return pieces
 
@@ -229,9 +232,12 @@ class Worker:
 
 
 def _said_by(request: Request) -> int:
-    """A digest of who the caller says to be, by a key or an app."""
-    headers, app = request.head.headers, request.head.query.partition("&")[0]
-    return hash(headers.get("HTTP_AUTHORIZATION") or headers.get("HTTP_X_APP_ID") or app)
+    """A digest of who the caller says to be, by a key or an app; 0: nobody."""
+    headers = request.head.headers
+    said = headers.get("HTTP_AUTHORIZATION") or headers.get("HTTP_X_APP_ID")
+    if not said and (app := _APP.search(request.head.query)):
+        said = app[1]
+    return hash(said) if said else 0
 
 
 def _raise_the_limit_of_files() -> int:

@@ -42,12 +42,13 @@ KNOWN = request("Authorization: Bearer good")
     ("proxies", "strangers", "other"),
     [
         ("0", [request(query=f"?app=made-up-{n}") for n in range(STRANGERS)], KNOWN),
+        ("0", [request(query=f"?userId=u&app=made-up-{n}") for n in range(STRANGERS)], KNOWN),
         ("0", [request(f"Authorization: Bearer made-up-{n}") for n in range(STRANGERS)], KNOWN),
         ("0", [request(f"X-Forwarded-For: 198.51.100.{n}") for n in range(STRANGERS)], KNOWN),
         ("1", [request(f"X-Forwarded-For: 198.51.100.{n}, 203.0.113.1") for n in range(STRANGERS)],
          request("X-Forwarded-For: 203.0.113.2")),
     ],
-    ids=["apps", "keys", "addresses", "behind-a-proxy"],
+    ids=["apps", "apps-later", "keys", "addresses", "behind-a-proxy"],
 )  # fmt: skip
 def test_made_up_names_have_the_turns_of_one_address(
     tmp_path: Path, proxies: str, strangers: list[bytes], other: bytes
