@@ -87,8 +87,7 @@ class Budget:
         """
         self._since = thread_time() if at_once else None
         if self._units >= _UNITS_PER_LOOK // 2:
-            self._charge(self._units * _SECONDS_PER_UNIT)
-            self._require(_GRACE)
+            self._charge(self._units * _SECONDS_PER_UNIT, _GRACE)
         return self
 
     def spend(self, units: int = 1) -> None:
@@ -96,23 +95,22 @@ class Budget:
         self._units += units
         if self._units >= _UNITS_PER_LOOK:
             now = thread_time()
-            self._charge(self._units * _SECONDS_PER_UNIT if self._since is None else now - self._since)
-            self._since = now
-            self._require(1)
+            since, self._since = self._since, now
+            self._charge(self._units * _SECONDS_PER_UNIT if since is None else now - since, 1)
 
-    def _charge(self, seconds: float) -> None:
-        self._charged, self._units = self.counted, 0
+    def _charge(self, seconds: float, times: int) -> None:
+        """Raises OverBudget where so many times a budget are used up."""
+        self._charged += self._units
+        self._units = 0
+        over: Budget | None = None
         one: Budget | None = self
         while one is not None:
             one.spent += seconds
-            one = one.around
-
-    def _require(self, times: int) -> None:
-        one: Budget | None = self
-        while one is not None:
             if one.spent > one.limit * times:
-                raise OverBudget(one.limit)
+                over = over or one
             one = one.around
+        if over is not None:
+            raise OverBudget(over.limit)
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)

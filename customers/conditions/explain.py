@@ -20,6 +20,7 @@ from engage.json.durations import duration_in_words
 
 LONGEST_VALUE = 200  # characters; what is longer is cut
 MOST_TOLD = 5
+_UNITS_OF_LARGE = 100
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
 # What is wanted of a value, and what if it was wanted that the test does not hold.
@@ -176,7 +177,8 @@ def _from_now(offset: timedelta) -> str:
 
 def _as_json(value: Any) -> str:
     """The value as JSON, as far as it is shown."""
-    current().spend(len(value) // LONGEST_VALUE if isinstance(value, str) else 1)
+    if isinstance(value, list | dict) or (isinstance(value, str) and len(value) > LONGEST_VALUE):
+        current().spend(_UNITS_OF_LARGE)
     if isinstance(value, str):
         return cut(_JSON.encode(value[:LONGEST_VALUE]))
     text = ""

@@ -11,7 +11,8 @@ from journeys.rendering.failures import RenderingFailed
 MAX_NOTED = 100
 # Of CPU time; no more is begun after it. A single filter over the largest values takes up to 20 ms more.
 _MAX_SECONDS = 0.075
-_UNITS = 32  # of a budget: the clock is looked at after eight parts of the work
+_UNITS_PER_LOOK = 8
+_OF_BUDGET = 32  # units of a budget for one of these
 _LONGEST_NAME = 200  # characters
 
 
@@ -27,7 +28,8 @@ class Rendering:
     def __init__(self, make_scope: Callable[[], Mapping[str, object]]) -> None:
         self._make_scope = make_scope
         self._missing: dict[str, None] = {}
-        self._budget = Budget(_MAX_SECONDS)
+        self._units = 0
+        self._budget: Budget | None = None
         self._unnoted: tuple[str, ...] = ()
         self.escapes = False
 
@@ -63,8 +65,13 @@ class Rendering:
 
     def work(self, units: int = 1) -> None:
         """Must be called before each part of the work; a unit is some microseconds. Raises RenderingFailed."""
+        self._units += units
+        if self._units < _UNITS_PER_LOOK:
+            return
+        units, self._units = self._units, 0
+        self._budget = self._budget or Budget(_MAX_SECONDS)
         try:
-            self._budget.spend(units * _UNITS)
+            self._budget.spend(units * _OF_BUDGET)
         except OverBudget as over:
             raise RenderingFailed(f"it takes too long: {over.figure}.") from None
 

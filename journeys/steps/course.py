@@ -94,7 +94,7 @@ def _walk_on(
             return Walk(step_records=tuple(step_records), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
         step_id, step, arrival = then.step_id, course.steps[then.step_id], First()
         enough = len(step_records) >= MAX_STEPS_IN_ONE_GO or (monotonic() > not_before and thread_time() > until)
-        enough = enough or budget.left < _FOR_A_STEP
+        enough = enough or (budget.spent > 0 and budget.left < _FOR_A_STEP)
         if _pauses(before=step, after=result.step_record, enough=enough):
             return Walk(step_records=tuple(step_records), stop=Pause(step_id=step_id))
 
