@@ -69,8 +69,3 @@ def dropped_claims(customer: Known, *, named: Collection[str], found_by: Collect
     if found_by and {*found_by} <= _ADDRESSES and not {*named} <= {*found_by}:
         kept = {*named}
     return [field for field in customer.claimed_identifiers if field not in kept] if named else []
-
-
-def claims_left(customer: Known, *, named: Collection[str]) -> list[str]:
-    gone = {*named, *dropped_claims(customer, named=named)}
-    return [field for field in customer.claimed_identifiers if field not in gone]

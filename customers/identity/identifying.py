@@ -92,11 +92,9 @@ def _disprove(
 ) -> None:
     """Takes what a token proves away from those who merely claim it and are not meant; then nobody has it."""
     for name in said.identifiers.items():
-        field, value = name
-        one = names.get(name)
-        if one is None or not said.proves(field) or getattr(one, field) != value:
-            continue
-        if field in one.claimed_identifiers and is_disproved(one, field):
+        one, (field, value) = names.get(name), name
+        is_claim = one and getattr(one, field) == value and field in one.claimed_identifiers
+        if one and is_claim and said.proves(field) and is_disproved(one, field):
             take_away(one, field)
             del names[name]
 

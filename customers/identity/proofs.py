@@ -6,7 +6,7 @@ Whoever merely claimed it loses it, so that nobody is led to them by it (claims.
 from collections.abc import Mapping
 
 from customers.identifier_rules import SPELLINGS
-from customers.identity.claims import claims_left, dropped_claims, whom_proof_means
+from customers.identity.claims import dropped_claims, whom_proof_means
 from customers.identity.locks import lock_having_any, undisturbed
 from customers.identity.lookup import claimed_aliases_of
 from customers.models import Alias, Customer
@@ -23,9 +23,10 @@ def confirm(customer: Customer, proven: Mapping[str, str]) -> None:
     Their row is locked.
     """
     named = [field for field, value in proven.items() if getattr(customer, field) == value]
-    claims = claims_left(customer, named=named)
+    dropped = dropped_claims(customer, named=named)
+    claims = [field for field in customer.claimed_identifiers if field not in {*named, *dropped}]
     if claims != customer.claimed_identifiers:
-        for field in dropped_claims(customer, named=named):
+        for field in dropped:
             setattr(customer, field, None)
         customer.claimed_identifiers = claims
         write_identifiers(customer)
