@@ -1,6 +1,5 @@
 """The OpenAPI document, and the page that shows it."""
 
-from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from threading import Lock
@@ -16,12 +15,10 @@ from drf_spectacular.renderers import (
     OpenApiYamlRenderer,
     OpenApiYamlRenderer2,
 )
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from bridge.browser.files import package_address, script_tag
+from engage.http.parsing import PageNegotiation
 from engage.http.preconditions import unless_known
 from engage.http.views import ApiView
 from engage.schema.forms import StrictGenerator
@@ -78,23 +75,11 @@ class SchemaView(ApiView):
         return unless_known(request._request, answer)
 
 
-class _OneForm(BaseContentNegotiation):
-    """Ignores the Accept header: the page is HTML, and its errors are JSON as everywhere."""
-
-    def select_parser(self, request: Request, parsers: Sequence[BaseParser]) -> BaseParser:  # type: ignore[override]
-        return parsers[0]
-
-    def select_renderer(  # type: ignore[override]
-        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str]:
-        return renderers[0], str(renderers[0].media_type)
-
-
 class DocumentationView(ApiView):
     """`GET /api/v1/docs`: the document, shown by Swagger UI, and the tag that loads the SDK into a page."""
 
     schema = None
-    content_negotiation_class = _OneForm
+    content_negotiation_class = PageNegotiation
 
     def get(self, request: Request) -> HttpResponse:
         host = request.build_absolute_uri("/").rstrip("/")
