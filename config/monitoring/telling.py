@@ -18,6 +18,7 @@ from config.monitoring.mailing import send_mail
 from config.monitoring.standing import RULES, standing
 from engage import alerts
 from engage.alerts import Cause, Told
+from engage.alone import alone
 from engage.models import Workspace
 from engage.plurals import counted
 from engage.recipients import addresses_in
@@ -74,9 +75,12 @@ def tell() -> None:
     while time.monotonic() < until and (due := alerts.claim()) is not None:
         if not due:
             continue
-        workspace = None if due[0].workspace_id is None else Workspace.objects.get(id=due[0].workspace_id)
-        recipients = of_service() if workspace is None else of_workspace(workspace)
-        if _sent(_message(due, "the service" if workspace is None else workspace.name), recipients):
+        sent, workspace_id = False, due[0].workspace_id
+        with alone("alert", workspace_id=workspace_id):  # whatever is wrong with a connection, others are told
+            workspace = None if workspace_id is None else Workspace.objects.get(id=workspace_id)
+            recipients = of_service() if workspace is None else of_workspace(workspace)
+            sent = _sent(_message(due, "the service" if workspace is None else workspace.name), recipients)
+        if sent:
             alerts.settle(due)
         elif due[0].attempts >= alerts.MOST_ATTEMPTS:
             alerts.give_up(due)

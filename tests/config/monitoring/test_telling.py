@@ -18,7 +18,7 @@ from config import tasks
 from config.monitoring import presence, telling
 from engage import alerts
 from engage.models import Alert, Workspace
-from journeys.models import Chunk, Enrollment, Journey, Subscription, WebhookAttempt, WebhookHost
+from journeys.models import Chunk, Connection, Enrollment, Journey, Subscription, WebhookAttempt, WebhookHost
 from journeys.seeding.export import exported
 from journeys.seeding.reading import InvalidSeed
 from journeys.seeding.seed import read_seed, seed_workspace
@@ -190,6 +190,19 @@ def test_a_message_that_cannot_be_sent_is_tried_again_until_it_is_given_up(
     look_and_tell()
     [given_up] = Alert.objects.all()
     assert (given_up.due_at, given_up.told_at, given_up.attempts) == (None, None, 2)
+
+
+def test_a_connection_that_a_later_version_has_written_keeps_no_others_from_being_told(
+    told: Workspace, rival: Workspace, mailoutbox: Mails
+) -> None:
+    connect(rival, "https://a.example/", key="ops")
+    Connection.objects.filter(workspace=rival).update(definition={"later": 1})
+    Workspace.objects.filter(id=rival.id).update(alert_connection="ops")
+    for workspace in (rival, told):
+        held(workspace)
+    look_and_tell()
+    assert [mail.to for mail in mailoutbox] == [["ada@acme.example", "ops@acme.example"]]
+    assert Alert.objects.get(workspace=rival).attempts == 1
 
 
 @pytest.mark.django_db(transaction=True)
