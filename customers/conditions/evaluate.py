@@ -64,11 +64,15 @@ def evaluate(condition: Condition, facts: Facts) -> bool:
     return _holds(condition, facts, current().begin())
 
 
-def holds(condition: Condition, make_facts: Callable[[], Facts]) -> bool:
-    """The same of what may decide otherwise next time: it does not hold this time if that would take too long."""
+def holds(condition: Condition, make_facts: Callable[[], Facts], *, counting: bool = False) -> bool:
+    """The same of what may decide otherwise next time: it does not hold this time if that would take too long.
+
+    `counting`: to make the facts is part of that.
+    """
     budget = current()
     try:
-        return _holds(condition, make_facts(), budget.begin(at_once=True))
+        budget.begin(at_once=counting)
+        return _holds(condition, make_facts(), budget)
     except OverBudget as over:
         log.warning("condition_over_budget", why=over.message)
         return False

@@ -81,7 +81,7 @@ class EventPattern:
         """
         if not self.concerns(name=event.name, from_bridge=from_bridge):
             return False
-        return self.where is None or holds(self.where, lambda: with_event(known(), event))
+        return self.where is None or holds(self.where, lambda: with_event(known(), event), counting=self.looks_beyond)
 
 
 def stored_pattern(*, name: str, where: Any, from_bridge: bool) -> EventPattern:

@@ -325,6 +325,7 @@ def test_a_fetch_answers_what_is_ready(machine: SlowMachine, acme: Workspace, ad
     answer = page.get("/api/v1/sdk/messages?external_id=ada")
     in_time(machine, CALL, expressions=5)
     assert [one["deliveryId"] for one in data(answer, status=200)["messages"]] == [first.id]
+    assert answer["ETag"].endswith('-"')  # of a part
     shown = {"call": "shown", "external_id": "ada", "messageId": "offer", "deliveryId": first.id}
     batch = page.post("/api/v1/sdk/bridge/batch", {"calls": [shown] * 20})
     in_time(machine, CALL + 20 * ITEM, expressions=20)
