@@ -25,8 +25,12 @@ class Actor:
     address: str | None = None
     workspace_id: str | None = None
 
+    @property
+    def in_words(self) -> str:
+        return f"{self.kind} {self.name}".strip()[:LONGEST_ACTOR]
 
-_LONGEST_ACTOR = 200
+
+LONGEST_ACTOR = 200
 _SERVICE = Actor(kind=ActorKind.SERVICE)
 _current: ContextVar[Callable[[], Actor] | None] = ContextVar("acting", default=None)
 
@@ -69,9 +73,9 @@ def _user_of_the_machine() -> str:
 
 def by_key(key: ApiKey) -> str:
     """The actor of a call."""
-    return f"key {key.name} ({key.prefix}…)"[:_LONGEST_ACTOR]
+    return f"key {key.name} ({key.prefix}…)"[:LONGEST_ACTOR]
 
 
 def by_staff(username: str) -> str:
     """The actor of something that was done in the admin, or with a command."""
-    return f"staff {username}"[:_LONGEST_ACTOR]
+    return f"staff {username}"[:LONGEST_ACTOR]

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, cast
 from django.conf import settings
 from django.db import transaction
 
+from engage.audit.acting import current_actor
 from engage.audit.facts import Facts, facts_of
 from engage.audit.recording import record, saved
 from engage.errors import Refusal
@@ -214,6 +215,7 @@ def _make_revision(journey: Journey, content: _RevisionContent) -> None:
         exit_on=content.exit_on,
         exit_events=list(parse_exit_rules(content.exit_on, stored=True).event_names),
         key_order=content.key_order,
+        made_by=current_actor().in_words,
     )
 
 

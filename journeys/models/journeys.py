@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from engage.audit.acting import LONGEST_ACTOR
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
@@ -176,6 +177,12 @@ class JourneyRevision(models.Model):
         help_text="The names of the events among them.",
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+    made_by = models.CharField(
+        max_length=LONGEST_ACTOR,
+        blank=True,
+        db_default="",
+        help_text="Empty: by an earlier version, which did not note it.",
+    )
     # How the names in [steps, exit_on] were written (engage/json/key_order.py); empty: by an earlier version.
     key_order = models.JSONField(default=list, db_default=[], editable=False)
 

@@ -45,6 +45,7 @@ from engage.admin.parts.panels import tables_for
 from engage.admin.parts.timeline import timeline_of
 from engage.admin.rights.reach import reachable
 from engage.database.object_ids import ObjectIdField, is_object_id
+from engage.models import Workspace
 
 _COUNTED_AT_MOST = 1_000
 _BY_WORKSPACE = ("workspace", AutocompleteSelectFilter)
@@ -224,10 +225,20 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
         return WholeForm
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Leaves out values in the address that their field would refuse: not every input can show such a value."""
+        """With the workspace, where there is only one to choose.
+
+        Leaves out values in the address that their field would refuse: not every input can show such a value.
+        """
         fields = self.get_form(request).base_fields
         initial = super().get_changeform_initial_data(request)
+        if "workspace" in fields and len(own := reachable(Workspace.objects.all(), request=request)[:2]) == 1:
+            initial = {"workspace": own[0].pk, **initial}
         return {name: value for name, value in initial.items() if name in fields and _takes(fields[name].clean, value)}
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> dict[str, Any]:
+        """The key of a new record is made from its name as that is typed, until somebody edits the key."""
+        inputs = set(map(str, flatten_fieldsets(self.get_fieldsets(request, obj))))
+        return {"key": ["name"]} if obj is None and {"key", "name"} <= inputs else {}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         names = flatten_fieldsets(super().get_fieldsets(request, obj))

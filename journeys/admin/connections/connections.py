@@ -83,11 +83,11 @@ class ConnectionAdmin(DefinitionAdmin):
         return [self.address("<str:object_id>/test/", self.test, "test", posted=True), *super().get_urls()]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        preset = presets().get(request.GET.get("preset", ""))
+        preset, initial = presets().get(request.GET.get("preset", "")), super().get_changeform_initial_data(request)
         if preset is None:
-            return super().get_changeform_initial_data(request)
+            return initial
         definition = {name: preset[name] for name in FIELDS if name in preset}
-        return {name: preset[name] for name in ("key", "name", "channel")} | {"definition": definition}
+        return initial | {name: preset[name] for name in ("key", "name", "channel")} | {"definition": definition}
 
     def test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Sends a test and shows what came of it."""

@@ -183,10 +183,10 @@ def _content(name: str, request: HttpRequest, *, form: str = "") -> Content | No
 
 @admin.register(JourneyRevision)
 class JourneyRevisionAdmin(ReadOnlyAdmin):
-    list_display = ("journey", "number", "created_at", "workspace", "id")
+    list_display = ("journey", "number", "created_at", "made_by", "workspace", "id")
     list_display_links = ("number", "id")
     list_filter = (("journey", SelectFilter),)
-    fields = (("journey", "workspace"), ("number", "created_at"), "steps", "exit_on")
+    fields = (("journey", "workspace"), ("number", "created_at"), "made_by", "steps", "exit_on")
     search_help_text = "Journey id"
     titled_by = ("journey",)
     change_form_outer_after_template: Any = "journeys/admin/revision.html"

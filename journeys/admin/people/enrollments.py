@@ -106,10 +106,8 @@ class EnrollmentAdmin(ReadOnlyAdmin):
             {
                 "fields": (
                     ("step_id", "step_began_at"),
-                    ("due_at", "was_due_at"),
-                    ("attempts", "claimed_until"),
+                    ("due_at", "attempts"),
                     ("entered_at", "ended_at"),
-                    "crowd",
                 )
             },
         ),

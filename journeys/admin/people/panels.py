@@ -41,7 +41,7 @@ show_on(
     Panel(
         model=JourneyRevision,
         by="journey",
-        columns=("number", "created_at"),
+        columns=("number", "created_at", "made_by"),
         opens="number",
         order=("-number",),
         tab="revisions",
