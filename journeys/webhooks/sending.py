@@ -238,7 +238,12 @@ class _Sender:
     def _written(self, *, wait: bool) -> WrittenResults:
         pushes = [result for result in self._unwritten if result.claimed.is_push]
         if pushes and self._pushes:
-            in_halves("push_results", self._pushes.write, pushes)
+            try:
+                self._pushes.write(pushes)
+            except (OperationalError, InterfaceError, InternalError):  # they are kept, and written later
+                raise
+            except Exception:  # noqa: BLE001 - as write_each does
+                in_halves("push_results", self._pushes.write, pushes)
             self._unwritten = [result for result in self._unwritten if not result.claimed.is_push]
         if pushes and not self._unwritten:
             return WrittenResults(next_states=Counter(), due=Due(), held=())
