@@ -49,7 +49,7 @@ latency: ## how long callers, decisions and webhooks take at 10, 50 and 80 % of 
 fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAMPLES chooses another number
 	@.ci/install requirements-dev.txt
 	@TEST_DATABASE_NAME=test_engage_$$$$ FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} \
-		$(PYTHON_IN_VENV) -m pytest --numprocesses auto --dist worksteal tests/abuse/test_fuzz.py tests/bridge/messages/test_any_call.py tests/journeys/rendering/test_fuzz.py $(ARGS)
+		$(PYTHON_IN_VENV) -m pytest --numprocesses auto --dist worksteal tests/abuse/test_fuzz.py tests/bridge/messages/test_any_call.py tests/journeys/rendering/test_fuzz.py tests/journeys/test_any_combination.py $(ARGS)
 
 format: ## what ruff can mend by itself
 	@.ci/install requirements-dev.txt
