@@ -10,18 +10,21 @@ from customers.event_rules import MAX_MESSAGE_ID_LENGTH
 from customers.models import Customer, Event
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey
+from engage.database.written_order import InWrittenOrder
 from engage.models import App, Workspace
 
 MAX_ID_LENGTH = 100  # of a button or a form
 
 
-class Message(models.Model):
+class Message(InWrittenOrder):
     """An in-app message that the server knows: what its buttons and forms may write. `key` is its messageId."""
 
     class Status(models.TextChoices):
         DRAFT = "draft"
         ACTIVE = "active"
         ARCHIVED = "archived"
+
+    WRITTEN: ClassVar = ("actions", "forms", "content")
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)

@@ -13,6 +13,7 @@ from customers.identifier_rules import LONGEST
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
+from engage.database.written_order import InWrittenOrder
 from engage.models import Workspace
 
 # What is recorded takes its number from this sequence, so that what came first has the lower one.
@@ -170,8 +171,10 @@ class Import(models.Model):
         return self.digest
 
 
-class Segment(models.Model):
+class Segment(InWrittenOrder):
     """A set of customers: the union of those put into it and those who meet its conditions, if it has any."""
+
+    WRITTEN: ClassVar = ("conditions",)
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)

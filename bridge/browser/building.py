@@ -20,7 +20,8 @@ SOURCE, TOOLS = Path(__file__).parent / "source", Path(__file__).parent / "tools
 DOCUMENTED = _ROOT / "docs" / "in-app-messages.md"  # it has a line to copy, by an address that stays
 # A module is bundled with what it imports and has its types beside it. Bytes, minified and compressed with gzip.
 # Of engage.js, 192 bytes are for this: no other site gets the channel of a frame, and no frame the clicks of its page.
-BUDGETS = {"engage.js": 5312, SCRIPT: 5312, "frame.js": 1024, "messages.js": 2560, "show.js": 4 * 1024}
+# Of show.js, 64 are for this: a form's fields have labels, options and several lines.
+BUDGETS = {"engage.js": 5312, SCRIPT: 5312, "frame.js": 1024, "messages.js": 2560, "show.js": 4160}
 _SCRIPTS = {SCRIPT}  # for plain script tags
 _COMPRESS = "process.stdout.write(require('zlib').brotliCompressSync(require('fs').readFileSync(0)))"
 _EPOCH = 499_162_500  # as in npm's own packages: the 26th of October 1985

@@ -22,6 +22,7 @@ from engage.database.sql import Fragment, Statement
 from engage.errors import Refusal
 from engage.http.preconditions import is_named
 from engage.json.instants import iso_utc
+from engage.json.key_order import in_key_order
 from engage.sizes import KIB
 from journeys.enrollments.knowledge import customer_facts
 from journeys.rendering import Rendering
@@ -40,7 +41,7 @@ _ANONYMOUS = Fragment(
 _DUE = Statement("""
 SELECT customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
        customer.attributes, delivery.id, delivery.values, delivery.created_at, delivery.expires_at,
-       message.key, message.content, message.actions, message.forms
+       message.key, message.content, message.actions, message.forms, message.key_orders
 FROM ({match}) AS customer
 CROSS JOIN LATERAL (
     SELECT * FROM journeys_inappdelivery known
@@ -152,7 +153,7 @@ def _delivery(row: Mapping[str, Any]) -> DueDelivery | None:
         kind=content.kind.value,
         content=rendered,
         actions=json.loads(row["actions"]),
-        forms=json.loads(row["forms"]),
+        forms=in_key_order(json.loads(row["forms"]), json.loads(row["key_orders"]).get("forms", [])),
         expires_at=row["expires_at"],
     )
 

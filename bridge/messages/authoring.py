@@ -67,6 +67,7 @@ def save_message(
         if created or facts_of(message) != before:
             message.updated_at = Now()
             message.save()
+        message.keep_order_of(message)
         record(*saved(message, before=None if created else before, after=facts_of(message)))
     message.refresh_from_db()
     return SavedMessage(message=message, created=created)

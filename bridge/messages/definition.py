@@ -124,7 +124,7 @@ def _check_attribute_names(part: Part, names: Mapping[str, Any]) -> None:
 
 def _form(part: Part) -> ListedForm:
     parts = part.fields(required=["id", "fields"], optional=["submitAction"])
-    fields = named_rules(parts["fields"], at_most=MAX_NAMES)
+    fields = named_rules(parts["fields"], at_most=MAX_NAMES, drawn=True)
     submit = None if "submitAction" not in parts else _submit(parts["submitAction"])
     if submit is None or (submit.type.writes_attributes and submit.profile_attributes is None):
         _check_attribute_names(parts["fields"], fields)

@@ -2,13 +2,14 @@
 
 A rule has a `type` (string, number, boolean, date) and optionally `required`, `max` (of a number; of a string's
 length), `values` (one of these), `pattern` (of the whole string, in RE2's syntax) and `many` (a list, each of whose
-items follows the rule: several checked boxes, say).
+items follows the rule: several checked boxes, say). That of a form's field may say how it looks: `label`,
+`placeholder`, `multiline`, and `options` in the place of `values`.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -24,6 +25,7 @@ from engage.sizes import KIB
 MAX_VALUES = 100
 _MAX_PATTERN = 500
 _MAX_ITEMS = 100
+_MAX_LABEL = 500
 # As HTML writes them: ".5", "05" and "1e2" as well, which JSON does not know.
 _NUMBER = re.compile(r"(-?)(?=\.?[0-9])0*+([0-9]*+(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)")
 _LEADING_ZERO = re.compile(r"\s*-?0[0-9]")
@@ -47,6 +49,7 @@ class Rule:
     values: tuple[Any, ...] | None = None
     pattern: str | None = None
     many: bool = False
+    drawn: Mapping[str, Any] = field(default_factory=dict)  # how a form's field looks
 
     @property
     def only_value(self) -> Any:
@@ -149,18 +152,44 @@ def type_of(value: Any, *, typed: bool) -> RuleType | None:
     return next((kind for kind in _NARROWEST_FIRST if _IS[kind](value)), None)
 
 
-def parse_rule(part: Part) -> Rule:
-    """Refuses, with the place, what is no rule."""
-    fields = part.fields(required=["type"], optional=["required", "max", "values", "pattern", "many"])
+def parse_rule(part: Part, *, drawn: bool = False) -> Rule:
+    """Refuses, with the place, what is no rule. `drawn`: it is of a form's field, which may say how that looks."""
+    looks = _LOOKS if drawn else ()
+    fields = part.fields(required=["type"], optional=["required", "max", "values", "pattern", "many", *looks])
     kind = RuleType(fields["type"].choice(tuple(RuleType)))
     return Rule(
         type=kind,
         required="required" in fields and fields["required"].flag(),
         max=_max(fields["max"], kind) if "max" in fields else None,
-        values=_values(fields["values"], kind) if "values" in fields else None,
+        values=_choices(fields, kind),
         pattern=_pattern(fields["pattern"], kind) if "pattern" in fields else None,
         many="many" in fields and fields["many"].flag(),
+        drawn={name: _LOOKS[name](fields[name]) for name in looks if name in fields},
     )
+
+
+def _label(part: Part) -> str:
+    return part.text(at_most=_MAX_LABEL)
+
+
+def _options(part: Part) -> Any:
+    for item in part.items(at_most=MAX_VALUES):
+        _label(item.fields(required=["value", "label"])["label"])
+    return part.value
+
+
+_LOOKS: Mapping[str, Callable[[Part], Any]] = {
+    "label": _label, "placeholder": _label, "multiline": Part.flag, "options": _options
+}  # fmt: skip
+
+
+def _choices(fields: Mapping[str, Part], kind: RuleType) -> tuple[Any, ...] | None:
+    if "options" not in fields:
+        return _values(fields["values"], kind) if "values" in fields else None
+    if "values" in fields:
+        fields["values"].refuse("cannot stand beside options.")
+    values = [option.field("value").value for option in fields["options"].items(at_most=MAX_VALUES)]
+    return _values(Part(values, fields["options"].place, fields["options"].refusal), kind)
 
 
 def _max(part: Part, kind: RuleType) -> float:
@@ -193,12 +222,12 @@ def _pattern(part: Part, kind: RuleType) -> str:
     return text
 
 
-def named_rules(part: Part, *, at_most: int) -> dict[str, Rule]:
+def named_rules(part: Part, *, at_most: int, drawn: bool = False) -> dict[str, Rule]:
     """The rules of an object, by name."""
     members = part.members()
     if len(members) > at_most:
         part.refuse(f"holds {len(members)} names; its maximum is {at_most}.")
-    return {name: parse_rule(rule) for name, rule in members.items()}
+    return {name: parse_rule(rule, drawn=drawn) for name, rule in members.items()}
 
 
 def as_json(rule: Rule) -> dict[str, Any]:
@@ -209,11 +238,11 @@ def as_json(rule: Rule) -> dict[str, Any]:
     for name in ("max", "pattern"):
         if (value := getattr(rule, name)) is not None:
             written[name] = value
-    if rule.values is not None:
+    if rule.values is not None and "options" not in rule.drawn:
         written["values"] = list(rule.values)
     if rule.many:
         written["many"] = True
-    return written
+    return {**written, **rule.drawn}
 
 
 __all__: Sequence[str] = ["MAX_VALUES", "Rule", "RuleType", "as_json", "named_rules", "parse_rule", "type_of"]

@@ -13,7 +13,9 @@ from engage.sizes import KIB
 Facts = Mapping[str, Any]
 Changes = dict[str, tuple[Any, Any]]
 SECRET = "***"  # noqa: S105 (stands in the place of one)
-_UNTOLD = frozenset({"id", "workspace", "created_at", "updated_at", "last_used_at", "last_used_from", "last_login"})
+_UNTOLD = frozenset(
+    {"id", "workspace", "created_at", "updated_at", "key_orders", "last_used_at", "last_used_from", "last_login"}
+)
 _LONGEST = 32 * KIB
 _TOO_LONG = "(longer than 32 KiB)"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from django.db import transaction
 from django.db.models import Model, QuerySet
@@ -16,6 +16,7 @@ from django.db.models import Model, QuerySet
 from engage.audit.facts import Facts, changes_between, facts_of
 from engage.audit.recording import change, record, saved
 from engage.database.object_ids import is_object_id
+from engage.database.written_order import InWrittenOrder
 from engage.errors import Refusal
 from engage.json.compact import same_json
 from engage.json.documents import Part, Reading, one_of
@@ -248,6 +249,8 @@ class Resource(Generic[Row]):
         row = self.checked(stored or self.new(workspace, key), changes)
         before, after = None if stored is None else self.facts(stored), self.facts(row)
         if stored is not None and before is not None and same_json(_compared(before), _compared(after)):
+            if isinstance(stored, InWrittenOrder):
+                stored.keep_order_of(cast("InWrittenOrder", row))
             return Saved(stored, "unchanged")
         if stored is not None and not confirmed:
             self.require_unbroken(row)

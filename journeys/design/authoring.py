@@ -1,6 +1,7 @@
 """Creating and changing journeys: the one place where their rules, steps and exit rules are checked and saved."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from copy import copy
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, cast
 
@@ -95,11 +96,20 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: An
         journey.updated_at = now
         journey.save(update_fields=[*changed, "updated_at"])
         record(*saved(journey, before=before, after=_facts(journey, content)))
+    else:
+        journey.keep_order_of(_with(journey, fields))
     return SavedJourney(
         journey,
         "created" if made else "changed" if changed else "unchanged",
         warnings_of(journey, steps=content.steps, exit_on=content.exit_on),
     )
+
+
+def _with(journey: Journey, fields: Mapping[str, Any]) -> Journey:
+    """One like it, with those of these that people write as JSON."""
+    one = copy(journey)
+    vars(one).update({name: fields[name] for name in Journey.WRITTEN if name in fields})
+    return one
 
 
 def _facts(journey: Journey, content: "_RevisionContent") -> Facts:

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
+from engage.database.written_order import InWrittenOrder
 from engage.models import Workspace
 from journeys.models.credentials import RequestField
 from journeys.models.steering import LEAST_PER_SECOND, MOST_PER_SECOND
@@ -34,7 +35,7 @@ class Variable(models.Model):
         return self.name
 
 
-class Connection(models.Model):
+class Connection(InWrittenOrder):
     """A provider that journeys call: a request that is written once, with its secrets. Steps name it by its key.
 
     It holds at once: also for those inside, and at the next attempt of what was sent before.
@@ -46,6 +47,8 @@ class Connection(models.Model):
         PUSH = "push"
         CHAT = "chat"
         OTHER = "other"
+
+    WRITTEN: ClassVar = ("definition",)
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)

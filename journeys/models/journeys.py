@@ -13,12 +13,13 @@ from engage.audit.acting import LONGEST_ACTOR
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
+from engage.database.written_order import InWrittenOrder
 from engage.json.key_order import in_key_order
 from engage.models import Workspace
 from journeys.models.credentials import StepsField
 
 
-class Journey(models.Model):
+class Journey(InWrittenOrder):
     """A path that customers walk, and the rules by which they enter it.
 
     Its steps are in revisions: an edit creates a new one, and customers inside go on with the one they entered with,
@@ -36,6 +37,8 @@ class Journey(models.Model):
         CLOSED = "closed"
         HELD = "held"
         ABORTED = "aborted"
+
+    WRITTEN: ClassVar = ("entry_conditions", "event_where", "guards", "payload_schema", "goals", "hold_out")
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)

@@ -162,7 +162,10 @@ def seed_segments(
             row.updated_at = now
         for column, value in segment.changes.items():
             setattr(row, column, value)
-    store(rows, fields=["name", "conditions", "managed_by", "updated_at"], before=before, named="key")
+        if segment.key in stored:
+            row.keep_order_of(row)
+        row.key_orders = row.orders()
+    store(rows, fields=["name", "conditions", "managed_by", "updated_at", "key_orders"], before=before, named="key")
     ids = {row.key: row.id for row in rows}
     _seed_members(workspace, {ids[one.key]: one.members for one in segments if one.members is not None}, customers)
     return SeededSegments(

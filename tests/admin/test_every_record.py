@@ -44,6 +44,7 @@ NOT_SHOWN = {
         f"Journey.{name}": "its state, a banner and the steering acts tell what was done"
         for name in (
             "aborted_at",
+            "aborted_serial",
             "held_at",
             "held_because",
             "held_by",
@@ -55,6 +56,10 @@ NOT_SHOWN = {
     },
     "JourneyRevision.exit_events": "the names in exit_on",
     "JourneyRevision.key_order": "the order in which its JSON is shown",
+    **{
+        f"{kind}.key_orders": "the order in which its JSON is shown"
+        for kind in ("Connection", "Journey", "Message", "Segment")
+    },
     "Connection.next_at": "only counts the rate",
     **{
         f"Push.{side}_{name}": "only says which events it has"

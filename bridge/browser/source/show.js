@@ -42,9 +42,9 @@ const button = ({ actions }, { action, text, href }) => {
 };
 /* RE2 has what JavaScript has not, and the service refuses by it anyway. */
 const known = (pattern) => { try { return new RegExp(pattern, "u") && pattern; } catch {} };
-const field = ([name, { type, values, many, required, max, pattern }]) => node("label", {}, `${name} `, values
-  ? node("select", { name, required, multiple: many }, !many && node("option", { value: "" }), ...values.map((value) => node("option", {}, `${value}`)))
-  : node("input", { name, required: required && type !== "boolean", max, maxlength: max, pattern: known(pattern), step: "any", type: type === "boolean" ? "checkbox" : type }));
+const field = ([name, { type, values, options = values, label = name, placeholder, multiline, many, required, max, pattern }]) => node("label", {}, `${label} `, options
+  ? node("select", { name, required, multiple: many }, !many && node("option", { value: "" }), ...options.map((one) => node("option", { value: `${one.value ?? one}` }, `${one.label ?? one}`)))
+  : node(multiline ? "textarea" : "input", { name, placeholder, required: required && type !== "boolean", max, maxlength: max, pattern: known(pattern), step: "any", type: type === "boolean" ? "checkbox" : type }));
 const form = ({ forms, content }, send) => {
   const listed = forms.find(({ id }) => id === content.form);
   if (!listed) return;
