@@ -556,11 +556,9 @@ LEFT JOIN LATERAL (
     SELECT known.id FROM customers_customer known WHERE known.id = job.customer_id LIMIT 1
 ) AS customer ON true
 CROSS JOIN LATERAL (
-    SELECT ARRAY(
-        SELECT active.id FROM journeys_enrollment active
-        WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
-          AND (NOT journey.concurrent_entrances OR active.entrance IS NOT DISTINCT FROM job.entrance)
-    ) AS ids
+    SELECT string_agg(active.id, ' ') AS ids FROM journeys_enrollment active
+    WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
+      AND (NOT journey.concurrent_entrances OR active.entrance IS NOT DISTINCT FROM job.entrance)
 ) AS inside
 CROSS JOIN LATERAL (
     SELECT count(*) AS completed, max(id) AS last_completed_id FROM (
