@@ -7,9 +7,10 @@
 5. models/: workspaces, keys and apps, on database/: the engine, tenancy, ids, and what makes work repeatable.
 6. audit/: who changed what. redis/: what may vanish; json/: what can be stored.
 7. errors.py, credentials.py, encryption.py, sealed.py, rates.py, sizes.py, origins.py, plurals.py, zones.py,
-   known_values.py: words that all of these use; feed.py: what happens, as it is told; request_log.py, middleware.py,
-   bounded_cache.py, alone.py, terminal.py, per_process.py: what processes are made of; tracing.py,
-   tracing_sdk.py, error_reports.py: what others are told of them.
+   countries.py, known_values.py: words that all of these use; budget.py: how long expressions may take; positions.py:
+   of readers; feed.py: what happens, as it is told; request_log.py, middleware.py, bounded_cache.py, alone.py,
+   terminal.py, per_process.py: what processes are made of; tracing.py, tracing_sdk.py, error_reports.py: what others
+   are told of them.
 8. alerts.py, recipients.py: what is wrong, and who is told of it.
 9. identity_keys.py, second_factor.py, break_glass.py: keys of apps, phones of staff, a way in. apps.py: for Django.
 """

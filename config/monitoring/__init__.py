@@ -2,5 +2,5 @@
 
 Of the metrics, storage.py asks PostgreSQL how it fares, and presence.py Redis which processes run. release.py says
 which version and commit answers. standing.py holds the alerts' rules against this moment:
-health_page.py shows that to staff, and telling.py tells it to whoever is to be told.
+health_page.py shows that to staff, and telling.py tells it to whoever is to be told, by mailing.py.
 """

@@ -1,4 +1,5 @@
-"""Who gets in: passwords.py, known_devices.py, second_factor/, openid/, invitations.py, break_glass.py.
+"""Who gets in: passwords.py, new_passwords.py, known_devices.py, second_factor/, openid/, invitations.py,
+break_glass.py.
 
 And who gets out: idle_sessions.py.
 """

@@ -76,6 +76,7 @@ def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme:
         "held_by": "",
         "held_because": "",
         "per_minute": None,
+        "aborted_serial": None,
         "moves_to": None,
         "revision": 1,
     }

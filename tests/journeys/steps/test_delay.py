@@ -164,7 +164,7 @@ NO_ZONE = "must be an IANA time zone such as Europe/Berlin or UTC."
         *(({"until": text, "timezone": "UTC"}, f"steps[0].until {NO_TIME}") for text in ("09:00:60", "09", DIGITS)),
         *(
             ({"until": "09:00", "timezone": name}, f"steps[0].timezone {NO_ZONE}")
-            for name in ("Mars", "europe/berlin", "+02:00", "../../etc/passwd", "America", "localtime", "right/UTC")
+            for name in ("Mars", "+25:00", "../../etc/passwd", "America", "localtime", "right/UTC")
         ),
         ({"until": 9, "timezone": "UTC"}, "steps[0].until must be a string, but a number came."),
         ({"at": ""}, "steps[0].at must not be blank."),
