@@ -37,6 +37,7 @@ NOT_SHOWN = {
     "Enrollment.watches_until": "the timeline says it in words",
     "EnrollmentJob.holds_entrance": "its result says it",
     "EnrollmentJob.queued_as": "it is the job id then",
+    **{f"Enrollment.{name}": "only says how it is walked" for name in ("claimed_until", "crowd", "was_due_at")},
     "Event.chain": "only bounds how long events lead to further events",
     "Event.serial": "only tells which event came first",
     "IdentityKey.secret": "nobody sees it again",
