@@ -1,7 +1,7 @@
 -- bridge.in_app.due: _DUE
 SELECT customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
        customer.attributes, delivery.id, delivery.values, delivery.created_at, delivery.expires_at,
-       message.key, message.content, message.actions, message.forms
+       message.key, message.content, message.actions, message.forms, message.key_orders
 FROM ({match}) AS customer
 CROSS JOIN LATERAL (
     SELECT * FROM journeys_inappdelivery known
