@@ -19,9 +19,10 @@ class InWrittenOrder(models.Model):
         abstract = True
 
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
-        self.key_orders = self.orders()
-        names = None if update_fields is None else {*update_fields, "key_orders"}
-        super().save(*args, update_fields=names, **kwargs)
+        if update_fields is None or {*update_fields} & {*self.WRITTEN}:
+            self.key_orders = self.orders()
+            update_fields = None if update_fields is None else {*update_fields, "key_orders"}
+        super().save(*args, update_fields=update_fields, **kwargs)
 
     @classmethod
     def from_db(cls, *args: Any, **kwargs: Any) -> Self:
