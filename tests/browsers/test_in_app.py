@@ -167,6 +167,27 @@ def test_a_page_that_acts_by_itself_and_is_refused_does_so_no_faster_than_it_ask
     assert 2 <= page.evaluate("outcomes.filter(([what]) => what === 'refused').length") <= 8
 
 
+def test_questions_are_drawn_in_their_order_as_they_say(
+    context: BrowserContext, shop: Shop, acme: Workspace, hers: Customer
+) -> None:
+    good = [{"value": 5, "label": "Very good"}, {"value": 1, "label": "Bad"}]
+    ask(
+        acme,
+        how_was_your_stay={"type": "number", "label": "How was it?", "options": good},
+        more={"type": "string", "label": "Why?", "placeholder": "Say more", "multiline": True},
+        any={"type": "boolean"},
+    )
+    mine = deliver(hers, message_id="ask")
+    page = opened(context, shop)
+    expect(page.locator("#slot label")).to_contain_text(["How was it?", "Why?", "any"])
+    page.get_by_label("How was it?").select_option("Very good")
+    page.get_by_placeholder("Say more").fill("The\nsea")
+    page.get_by_role("button", name="Send").click()
+    wait_until(lambda: state_of(mine) == "acted", what="acted")
+    hers.refresh_from_db()
+    assert {"how_was_your_stay": 5, "more": "The\nsea"}.items() <= hers.attributes.items()
+
+
 def test_a_choice_that_nobody_makes_is_none(
     context: BrowserContext, shop: Shop, acme: Workspace, hers: Customer
 ) -> None:
