@@ -70,15 +70,17 @@ class Combinations(RuleBasedStateMachine):
             CustomerFactory.create(workspace=self.workspace, id=id_, external_id=name)
         self.journey, self.model, self.erased = Journey(), Model.__new__(Model), False
 
-    @initialize(concurrent=st.booleans(), most=st.sampled_from([1, 1, 2]), again=st.booleans())
-    def begin(self, *, concurrent: bool, most: int, again: bool) -> None:
+    @initialize(
+        concurrent=st.booleans(), most=st.sampled_from([1, 1, 2]), again=st.booleans(), holds_out=st.booleans()
+    )  # fmt: skip
+    def begin(self, *, concurrent: bool, most: int, again: bool, holds_out: bool) -> None:
         self.journey = JourneyFactory.create(
             id="a" * 24, workspace=self.workspace, steps=list(STEPS.values()), steps__exit_on=[{"event": "left"}],
             goals=[GOAL], concurrent_entrances=concurrent, allow_reenrollment=again, max_entries_per_customer=most,
-            entry_conditions=PAID,
+            entry_conditions=PAID, hold_out={"share": 0.5} if holds_out else None,
         )  # fmt: skip
         self.model = Model(
-            people=set(NAMES), concurrent=concurrent, most=most, again=again,
+            people=set(NAMES), concurrent=concurrent, most=most, again=again, holds_out=holds_out,
             is_drawn=lambda name: is_drawn(0.5, journey_id=self.journey.id, customer_id=self.ids[name]),
         )  # fmt: skip
 
@@ -235,7 +237,7 @@ class Combinations(RuleBasedStateMachine):
 
     @rule(
         course=st.sampled_from([None, (DAY, LISTEN, NOTE), (DAY, NOTE)]),
-        holds_out=st.sampled_from([True, False, False]), concurrent=st.booleans(),
+        holds_out=st.booleans(), concurrent=st.booleans(),
     )  # fmt: skip
     def change(self, *, course: tuple[str, ...] | None, holds_out: bool, concurrent: bool) -> None:
         """Those inside are moved into the new revision, if there is one."""
