@@ -32,10 +32,10 @@ _FOUND = DirectoryBasedExampleDatabase(".hypothesis/examples") if "FUZZ_EXAMPLES
 _OPERATIONS = [call.operation for call in good_calls({})]
 
 
-_RIGHT = ["2xx", "400", "403", "404", "409", "422"]
+_RIGHT = ["2xx", "304", "400", "403", "404", "409", "412", "422"]
 _CONFIGURATION = {
     # JSON Schema cannot say all that the domain knows: which segments exist, whose identifiers are whose, which
-    # Idempotency-Key came before, which messages are registered.
+    # Idempotency-Key came before, which messages are registered, which ETag something has.
     "checks": {"positive_data_acceptance": {"expected-statuses": _RIGHT}},
     # What is on its way to somebody is told to nobody without their token.
     "operations": [

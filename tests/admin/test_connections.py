@@ -40,7 +40,7 @@ def test_one_is_made_and_edited_without_losing_its_secrets(staff: Client, acme: 
     made = Connection.objects.get()
     page = page_of(staff, made)
     assert '"X-Token": "***"' in page
-    assert '{"n": 0, "to": "", "text": ""}' in page
+    assert '{"to": "", "text": "", "n": 0}' in page
     assert "hush" not in page
     masked = definition(URL, headers={"X-Token": "***"}, method="PUT")
     assert staff.post(page_url(made), said(masked, per_second="2")).status_code == 302

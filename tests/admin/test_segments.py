@@ -39,7 +39,7 @@ def test_a_segment_is_made_with_conditions(staff: Client, acme: Workspace) -> No
 def test_a_segment_without_conditions_has_none(staff: Client, acme: Workspace) -> None:
     segment = SegmentFactory.create(workspace=acme, conditions={**PRO, "value": "é"})
     page = staff.get(page_url(segment)).content.decode()
-    assert box(page) == '{\n  "op": "eq",\n  "field": "customer.plan",\n  "value": "é"\n}'
+    assert box(page) == '{\n  "field": "customer.plan",\n  "op": "eq",\n  "value": "é"\n}'
     page = staff.post(page_url(segment), said(_continue=""), follow=True).content.decode()
     assert box(page) == ""
     segment.refresh_from_db()

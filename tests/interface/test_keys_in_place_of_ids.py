@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
+from engage.resources.resource import InvalidDefinition
 from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.design.connections import CONNECTIONS
 from journeys.models import Journey
 from journeys.seeding.reading import InvalidSeed
 from journeys.seeding.seed import read_seed, seed_workspace
-from journeys.steps.provider import InvalidConnection
 from tests.support.calls import data
 from tests.support.cases import each
 from tests.support.clients import ServerClient
@@ -83,7 +83,7 @@ def made(workspace: Workspace, key: str) -> dict[str, Any]:
 @each("key", AMBIGUOUS)
 def test_a_key_that_could_be_taken_for_something_else_is_refused(acme: Workspace, key: str) -> None:
     for way, make in made(acme, key).items():
-        with pytest.raises((InvalidJourney, InvalidConnection, InvalidSeed, ValidationError)) as refusal:
+        with pytest.raises((InvalidJourney, InvalidDefinition, InvalidSeed, ValidationError)) as refusal:
             make()
         assert "choose another" in str(refusal.value), way
     assert not Journey.objects.exists()

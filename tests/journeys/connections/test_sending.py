@@ -230,7 +230,7 @@ def test_what_can_never_be_sent_is_a_mistake(acme: Workspace, rival: Workspace, 
     assert mistakes(inputs={**text, "to": "a", "cc": "b"}) == ["inputs.cc is no input of the connection."]
     assert mistakes(inputs={"to": "a", "text": "x" * 41}) == ["inputs.text does not meet maxLength: 40."]
     assert mistakes(inputs={**text, "to": 7, "n": 1.5}) == [
-        'inputs.n does not meet type: "integer".', 'inputs.to does not meet type: "string".',
+        'inputs.to does not meet type: "string".', 'inputs.n does not meet type: "integer".',
     ]  # fmt: skip
     assert mistakes(inputs=[]) == ["inputs must be an object, but an array came."]
     assert mistakes(inputs={**text, "to": "{{ inputs.to }}"})[0].startswith(
