@@ -2,8 +2,9 @@
 the same one, and so is the `webhook-id` of what it sends.
 
 Job ids can be guessed, so it is a digest with a key of the service's. Its first four bytes are the second in which the
-job was due, so that ids are in the order of entries but for those that were decided late, by LATEST at most; then a
-byte that jobs which stand together in a call share, so that what is written together touches few pages of an index.
+job was due, so that ids are in the order of entries but for those that were decided late, by LATEST at most; then come
+the last twelve bits of the job's place in its call, which is in the order of customers: what is written together is in
+the order of the indexes by enrollment as well as of those by customer, and touches few pages of each.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from engage.database.object_ids import new_object_id
 
 LATEST = timedelta(days=1)  # whoever is decided later gets the second of then; lists by time go by that
 _LATEST_SECONDS = LATEST.total_seconds()
-_TOGETHER_BITS, _BYTES = 12, 7
+_BYTES, _PLACES, _DIGITS = 7, 0xFFF, 13
 
 
 def enrollment_id(*, trigger_id: str, ordinal: int, due_ms: float | None, waited: float) -> str:
@@ -30,7 +31,7 @@ def enrollment_id(*, trigger_id: str, ordinal: int, due_ms: float | None, waited
     seconds = int(due_ms / 1000 if waited < _LATEST_SECONDS else time.time())
     digest = _keyed(settings.SECRET_KEY).copy()
     digest.update(f"{trigger_id} {ordinal}".encode())
-    return f"{seconds:08x}{ordinal >> _TOGETHER_BITS & 0xFF:02x}{digest.hexdigest()}"
+    return f"{seconds:08x}{ordinal & _PLACES:03x}{digest.hexdigest()[:_DIGITS]}"
 
 
 @cache
