@@ -27,7 +27,6 @@ from journeys.subscriptions.saving import (
 )
 
 _DIGITS = 18  # of a number that is none of ours
-_FIELDS = ("url", "types", "journeys", "batch")
 
 
 class SubscriptionForm(DefinitionForm):
