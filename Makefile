@@ -51,16 +51,18 @@ fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAM
 	@TEST_DATABASE_NAME=test_engage_$$$$ FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} \
 		$(PYTHON_IN_VENV) -m pytest --numprocesses auto --dist worksteal tests/abuse/test_fuzz.py tests/bridge/messages/test_any_call.py tests/journeys/rendering/test_fuzz.py tests/journeys/test_any_combination.py $(ARGS)
 
-format: ## what ruff can mend by itself
+format: ## what ruff and prettier can mend by themselves
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m ruff check --quiet --fix-only .
 	@$(PYTHON_IN_VENV) -m ruff format .
+	@.ci/javascript format
 
-lint: ## ruff: rules and format; import rules
+lint: ## ruff: rules and format; import rules; prettier, for JavaScript
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m ruff check .
 	@$(PYTHON_IN_VENV) -m ruff format --check .
 	@.venv/bin/lint-imports --no-logo
+	@.ci/javascript lint
 
 types: ## mypy, strictly
 	@.ci/install requirements-dev.txt

@@ -9,7 +9,16 @@ type Failure = components["schemas"]["Failure"];
 type Result<Data> = { data?: Data; error?: Failure; response: Response };
 
 const world: Record<
-  "url" | "key" | "slowKey" | "app" | "strictApp" | "workspaceId" | "otherWorkspaceId" | "journeyId" | "eventJourneyId" | "segmentId",
+  | "url"
+  | "key"
+  | "slowKey"
+  | "app"
+  | "strictApp"
+  | "workspaceId"
+  | "otherWorkspaceId"
+  | "journeyId"
+  | "eventJourneyId"
+  | "segmentId",
   string
 > = JSON.parse(process.env.WORLD ?? "");
 const refusals: Record<string, number> = {};
@@ -75,7 +84,10 @@ const segment = { path: { workspaceId, segmentId } };
 const members = await done(api.POST(MEMBERS, { params: segment, body: { add: ["bob", "nobody"] } }), 200);
 check(members.data.unknown[0] === "nobody" && members.data.added === 1, JSON.stringify(members));
 const inside = await done(api.GET(MEMBERS, { params: segment }), 200);
-check(inside.data.members.some((member) => member.external_id === "bob"), JSON.stringify(inside));
+check(
+  inside.data.members.some((member) => member.external_id === "bob"),
+  JSON.stringify(inside),
+);
 const alike = { ...here, query: { identifier: "external_id" as const, prefix: "ad" } };
 const customers = await done(api.GET("/api/v1/customers/{workspaceId}/list", { params: alike }), 200);
 check(customers.data.customers.length === 1 && customers.data.next === null, JSON.stringify(customers));
@@ -127,7 +139,9 @@ const triggered = { path: { workspaceId, triggerId } };
 const trigger = await done(api.GET("/api/v1/journeys/{workspaceId}/triggers/{triggerId}", { params: triggered }), 200);
 check(trigger.data.results.enrolled === 1, JSON.stringify(trigger));
 const jobs = await done(
-  api.GET("/api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs", { params: { ...triggered, query: { limit: 1 } } }),
+  api.GET("/api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs", {
+    params: { ...triggered, query: { limit: 1 } },
+  }),
   200,
 );
 check(jobs.data.jobs[0]?.jobId === jobId && jobs.data.next === null, JSON.stringify(jobs));
@@ -135,7 +149,10 @@ const enrolled = { path: { workspaceId, enrollmentId: job.enrollmentId } };
 const ENROLLMENT = "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}";
 const history = await done(api.GET(ENROLLMENT, { params: enrolled }), 200);
 check(history.data.customerId === ada.customerId, JSON.stringify(history));
-const journeys = await done(api.GET("/api/v1/customers/{workspaceId}/{customerId}/journeys", { params: customer }), 200);
+const journeys = await done(
+  api.GET("/api/v1/customers/{workspaceId}/{customerId}/journeys", { params: customer }),
+  200,
+);
 check(journeys.data.triggers[0]?.enrollment?.enrollmentId === job.enrollmentId, JSON.stringify(journeys));
 const sent = await done(api.GET("/api/v1/customers/{workspaceId}/{customerId}/deliveries", { params: customer }), 200);
 check(sent.data.next === null, JSON.stringify(sent));
@@ -146,7 +163,12 @@ const EVENTS = "/api/v1/customers/{workspaceId}/events";
 const reported = await done(
   api.POST(EVENTS, {
     params: here,
-    body: { external_id: "ada", eventName: "ordered", eventProperties: { total: 59.9 }, occurredAt: new Date().toISOString() },
+    body: {
+      external_id: "ada",
+      eventName: "ordered",
+      eventProperties: { total: 59.9 },
+      occurredAt: new Date().toISOString(),
+    },
   }),
   202,
 );
@@ -154,13 +176,21 @@ check(reported.data.eventId !== undefined, JSON.stringify(reported));
 const many = await done(
   api.POST(EVENTS, {
     params: here,
-    body: { events: [{ external_id: "ada", eventName: "a" }, { external_id: "nobody", eventName: "b" }] },
+    body: {
+      events: [
+        { external_id: "ada", eventName: "a" },
+        { external_id: "nobody", eventName: "b" },
+      ],
+    },
   }),
   202,
 );
 check(many.data.results?.[1]?.status === "failed", JSON.stringify(many));
 const wouldDo = await done(
-  api.POST(EVENTS, { params: { ...here, query: { dryRun: true } }, body: { external_id: "ada", eventName: "ordered" } }),
+  api.POST(EVENTS, {
+    params: { ...here, query: { dryRun: true } },
+    body: { external_id: "ada", eventName: "ordered" },
+  }),
   200,
 );
 const [triedEvent] = wouldDo.data.events ?? [];
@@ -180,15 +210,17 @@ const closed = await done(app.POST(ACTION, { body: { messageId: "sale", userId: 
 check(closed.data.closed === true, JSON.stringify(closed));
 const captured = await done(
   app.POST(CAPTURE, {
-    body: { messageId: "sale", userId: "u-1", formData: { city: "Ulm" }, submitAction: { type: "both", eventName: "sent" } },
+    body: {
+      messageId: "sale",
+      userId: "u-1",
+      formData: { city: "Ulm" },
+      submitAction: { type: "both", eventName: "sent" },
+    },
   }),
   200,
 );
 check(captured.data.attributesUpdated[0] === "city" && captured.data.eventId !== undefined, JSON.stringify(captured));
-const calls = [
-  { call: "action", messageId: "sale", userId: "u-1", actionType: "link" },
-  { call: "neither" },
-];
+const calls = [{ call: "action", messageId: "sale", userId: "u-1", actionType: "link" }, { call: "neither" }];
 const inOne = await done(app.POST("/api/v1/sdk/bridge/batch", { body: { calls } }), 200);
 check(inOne.data.results[0]?.status === 200 && inOne.data.results[1]?.status === 400, JSON.stringify(inOne));
 
@@ -250,7 +282,10 @@ const SUBSCRIPTIONS = "/api/v1/subscriptions/{workspaceId}";
 const SUBSCRIPTION = "/api/v1/subscriptions/{workspaceId}/{subscriptionId}";
 const crm = { path: { workspaceId, subscriptionId: "crm" } };
 const url = "https://crm.example/events";
-const made = await done(api.POST(SUBSCRIPTIONS, { params: here, body: { key: "crm", url, types: ["job.decided"] } }), 201);
+const made = await done(
+  api.POST(SUBSCRIPTIONS, { params: here, body: { key: "crm", url, types: ["job.decided"] } }),
+  201,
+);
 check(made.data.key === "crm", JSON.stringify(made));
 await refused(api.POST(SUBSCRIPTIONS, { params: here, body: { key: "crm", url } }));
 await refused(api.PUT(SUBSCRIPTION, { params: crm, body: { url, batch: 7 } }));
@@ -307,27 +342,42 @@ await refused(
     headers: { Origin: "https://elsewhere.example" },
   }),
 );
-await refused(api.GET(CUSTOMERS, { params: { path: { workspaceId: world.otherWorkspaceId }, query: { email: "a@b.example" } } }));
+await refused(
+  api.GET(CUSTOMERS, { params: { path: { workspaceId: world.otherWorkspaceId }, query: { email: "a@b.example" } } }),
+);
 await refused(api.GET(CUSTOMERS, { params: { ...here, query: { external_id: "nobody" } } }));
 await refused(api.GET(JOB, { params: { path: { workspaceId, jobId: "none" } } }));
 await refused(
-  api.GET("/api/v1/journeys/{workspaceId}/triggers/{triggerId}", { params: { path: { workspaceId, triggerId: nothing } } }),
+  api.GET("/api/v1/journeys/{workspaceId}/triggers/{triggerId}", {
+    params: { path: { workspaceId, triggerId: nothing } },
+  }),
 );
 await refused(api.GET(ENROLLMENT, { params: { path: { workspaceId, enrollmentId: nothing } } }));
 await refused(api.GET(ENROLLMENT, { params: { ...enrolled, query: { cursor: "none" } } }));
 await refused(api.POST(MEMBERS, { params: { path: { workspaceId, segmentId: nothing } }, body: { add: ["ada"] } }));
-await refused(api.POST(TRIGGER, { params: { path: { workspaceId, journeyId: nothing } }, body: { external_id: "ada" } }));
 await refused(
-  api.POST(TRIGGER, { params: { path: { workspaceId, journeyId: world.eventJourneyId } }, body: { external_id: "ada" } }),
+  api.POST(TRIGGER, { params: { path: { workspaceId, journeyId: nothing } }, body: { external_id: "ada" } }),
+);
+await refused(
+  api.POST(TRIGGER, {
+    params: { path: { workspaceId, journeyId: world.eventJourneyId } },
+    body: { external_id: "ada" },
+  }),
 );
 await refused(api.POST(TRIGGER, { params: journey, body: {} }));
 await refused(api.POST(TRIGGER, { params: journey, body: { external_ids: Array(1001).fill("ada") } }));
 await refused(api.POST(TRIGGER, { params: journey, body: { segment_ids: [nothing] } }));
 await refused(api.POST(TRIGGER, { params: journey, body: { external_id: "ada" }, headers: { Accept: "text/html" } }));
-await refused(api.POST(TRIGGER, { params: journey, body: { external_id: "ada" }, headers: { "Content-Type": "text/plain" } }));
-await refused(api.POST(TRIGGER, { params: journey, body: { external_id: "ada", payload: { text: "x".repeat(2 ** 20) } } }));
+await refused(
+  api.POST(TRIGGER, { params: journey, body: { external_id: "ada" }, headers: { "Content-Type": "text/plain" } }),
+);
+await refused(
+  api.POST(TRIGGER, { params: journey, body: { external_id: "ada", payload: { text: "x".repeat(2 ** 20) } } }),
+);
 await refused(api.POST(TRIGGER, { params: journey, body: {}, bodySerializer: () => "{" }));
-const conflict = await refused(api.PUT(CUSTOMERS, { params: here, body: { external_id: "bob", email: "ada@example.com" } }));
+const conflict = await refused(
+  api.PUT(CUSTOMERS, { params: here, body: { external_id: "bob", email: "ada@example.com" } }),
+);
 check(conflict.details?.[0]?.customerId !== undefined, JSON.stringify(conflict));
 
 const slow = server(world.slowKey);

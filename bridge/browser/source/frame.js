@@ -2,14 +2,20 @@
 import { buttonOf, held, heldAround, isFirst, of } from "./forms.js";
 
 const asked = new Map();
-let port, number = 0, waiting = [];
-const tell = (...call) => new Promise((resolve) => {
-  asked.set(++number, resolve);
-  port ? port.postMessage([number, ...call]) : waiting.push([number, ...call]);
-});
-export const message = Object.fromEntries(["track", "update", "capture", "close", "open"].map((method) => [
-  method, (...given) => tell(method, ...given.map((one) => (one instanceof HTMLFormElement ? held(one) : one))),
-]));
+let port,
+  number = 0,
+  waiting = [];
+const tell = (...call) =>
+  new Promise((resolve) => {
+    asked.set(++number, resolve);
+    port ? port.postMessage([number, ...call]) : waiting.push([number, ...call]);
+  });
+export const message = Object.fromEntries(
+  ["track", "update", "capture", "close", "open"].map((method) => [
+    method,
+    (...given) => tell(method, ...given.map((one) => (one instanceof HTMLFormElement ? held(one) : one))),
+  ]),
+);
 
 /* The page may load its script, or call message.frame(), after this frame has loaded. */
 const knock = (ms) => {
@@ -26,7 +32,10 @@ if (typeof document !== "undefined") {
       asked.get(which)?.(done);
       asked.delete(which);
       /* The page has taken the message back, and may show it again. */
-      if (!which) { port = null; knock(50); }
+      if (!which) {
+        port = null;
+        knock(50);
+      }
     };
     waiting.splice(0).forEach((call) => port.postMessage(call));
   });
@@ -40,7 +49,8 @@ if (typeof document !== "undefined") {
     if (isFirst(button)) tell("_clicked", dataset, href?.baseVal ?? href ?? dataset.engageHref, heldAround(button));
   });
   addEventListener("submit", (event) => {
-    const form = event.target, dataset = { ...of(form, "dataset") };
+    const form = event.target,
+      dataset = { ...of(form, "dataset") };
     if (dataset.engageCapture === undefined) return;
     event.preventDefault();
     if (isFirst(form)) tell("_sent", dataset, held(form, event.submitter));

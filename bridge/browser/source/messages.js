@@ -1,46 +1,83 @@
-/* What journeys deliver to the person of this browser: asked for while the page is looked at, and told when it changes. */
-const KEPT = 200, LEAST = 10e3, TOKEN_MS = 10e3, ANSWERS_MS = 30e3, DISK_MS = 2e3;
-const stored = (key) => { try { return localStorage[key]; } catch {} };
-const json = (text) => { try { return JSON.parse(text); } catch {} };
+/* What journeys deliver to the person of this browser: asked for while the page is looked at, told when it changes. */
+const KEPT = 200,
+  LEAST = 10e3,
+  TOKEN_MS = 10e3,
+  ANSWERS_MS = 30e3,
+  DISK_MS = 2e3;
+const stored = (key) => {
+  try {
+    return localStorage[key];
+  } catch {}
+};
+const json = (text) => {
+  try {
+    return JSON.parse(text);
+  } catch {}
+};
 /* The delivery that a call acts on or closes. */
 const endedBy = ({ call, body }) => call !== "shown" && body?.deliveryId;
 
 export function messages(engage, tell, { every = 60 } = {}) {
   if (typeof document === "undefined") return () => {};
-  const { app, host, token } = engage.given, name = `engage:${app}:`, gap = Math.min(LEAST, every * 1000);
+  const { app, host, token } = engage.given,
+    name = `engage:${app}:`,
+    gap = Math.min(LEAST, every * 1000);
   const channel = typeof BroadcastChannel === "undefined" ? {} : new BroadcastChannel(`${name}messages`);
-  const items = new Map(), sent = new Set(), refused = new Set();
-  const ended = new Set(), over = `${name}over:`;
-  let who, list = [], etag, proof, asked = -gap, told = "[]", skew = 0, timer, controller, gone;
+  const items = new Map(),
+    sent = new Set(),
+    refused = new Set();
+  const ended = new Set(),
+    over = `${name}over:`;
+  let who,
+    list = [],
+    etag,
+    proof,
+    asked = -gap,
+    told = "[]",
+    skew = 0,
+    timer,
+    controller,
+    gone;
 
-  /* What was acted on or closed here is never shown here again, whatever the service has heard of it. Each has a key of its
-     own: of a list, a tab would write back what it had read before another tab wrote. */
+  /* What was acted on or closed here is never shown here again, whatever the service has heard of it. Each has a key of
+     its own: of a list, a tab would write back what it had read before another tab wrote. */
   const isOver = (id) => ended.has(id) || stored(over + id);
   const end = (told) => {
     const id = endedBy(told);
     if (!id) return;
     try {
       localStorage[over + id] = Date.now();
-      const known = Object.keys(localStorage).filter((key) => key.startsWith(over)).sort((one, other) => localStorage[one] - localStorage[other]);
+      const known = Object.keys(localStorage)
+        .filter((key) => key.startsWith(over))
+        .sort((one, other) => localStorage[one] - localStorage[other]);
       for (const key of known.slice(0, -KEPT)) delete localStorage[key];
-    } catch { ended.add(id); }
+    } catch {
+      ended.add(id);
+    }
     show();
   };
 
-  /* A browser that was killed may have forgotten this, but not what waits: that is there once engage.js has read the disk,
-     before whatever asks the disk later. */
+  /* A browser that was killed may have forgotten this, but not what waits: that is there once engage.js has read the
+     disk, before whatever asks the disk later. */
   const restored = new Promise((done) => {
     setTimeout(done, DISK_MS);
     const opened = indexedDB.open("engage");
-    opened.onsuccess = () => { opened.result.transaction("kept").objectStore("kept").count().onsuccess = done; };
-  }).catch(() => {}).then(() => {
-    for (const key in localStorage) end(key.startsWith(`${name}q:`) && json(localStorage[key]) || {});
-  }).catch(() => {});
+    opened.onsuccess = () => {
+      opened.result.transaction("kept").objectStore("kept").count().onsuccess = done;
+    };
+  })
+    .catch(() => {})
+    .then(() => {
+      for (const key in localStorage) end((key.startsWith(`${name}q:`) && json(localStorage[key])) || {});
+    })
+    .catch(() => {});
 
   const item = (one) => {
-    const { messageId, deliveryId } = one, message = engage.message(messageId, { deliveryId });
+    const { messageId, deliveryId } = one,
+      message = engage.message(messageId, { deliveryId });
     return {
-      ...one, message,
+      ...one,
+      message,
       shown: () => sent.has(deliveryId) || !sent.add(deliveryId) || engage.add("shown", { messageId, deliveryId }),
       attach: (element) => message.attach(element),
       close: (actionId) => message.close(actionId),
@@ -48,7 +85,8 @@ export function messages(engage, tell, { every = 60 } = {}) {
   };
   /* One object for each delivery, as long as it says the same. */
   const show = () => {
-    const now = Date.now() + skew, due = list.filter(({ deliveryId, expiresAt }) => !isOver(deliveryId) && Date.parse(expiresAt) > now);
+    const now = Date.now() + skew,
+      due = list.filter(({ deliveryId, expiresAt }) => !isOver(deliveryId) && Date.parse(expiresAt) > now);
     const text = JSON.stringify(due);
     if (gone || document.hidden || text === told) return;
     told = text;
@@ -65,21 +103,33 @@ export function messages(engage, tell, { every = 60 } = {}) {
     const me = !stored(`${name}out`) && JSON.stringify(engage.me);
     if (me === who) return;
     controller?.abort();
-    who = me; list = []; etag = proof = undefined; asked = -gap;
-    if (told !== "[]") { told = "[]"; tell([]); }
+    who = me;
+    list = [];
+    etag = proof = undefined;
+    asked = -gap;
+    if (told !== "[]") {
+      told = "[]";
+      tell([]);
+    }
   };
   const prove = async () => {
     if (proof !== undefined || !token) return proof;
-    let given = await Promise.race([Promise.resolve().then(token), new Promise((done) => setTimeout(done, TOKEN_MS))]).catch(() => {});
+    let given = await Promise.race([
+      Promise.resolve().then(token),
+      new Promise((done) => setTimeout(done, TOKEN_MS)),
+    ]).catch(() => {});
     given = String(given).trim();
     return (proof = /^[\w=-]+(\.[\w=-]+){2}$/.test(given) ? given : "");
   };
   const share = () => channel.postMessage?.({ who, list, etag, skew, at: Date.now() });
   const fetched = async (isAgain) => {
-    const mine = who, identityToken = await prove();
+    const mine = who,
+      identityToken = await prove();
     await restored;
     const answer = await fetch(`${host.replace(/\/$/, "")}/api/v1/sdk/messages?app=${app}`, {
-      method: "POST", credentials: "omit", signal: controller.signal,
+      method: "POST",
+      credentials: "omit",
+      signal: controller.signal,
       body: JSON.stringify({ ...json(who), identityToken: identityToken || undefined, etag }),
     });
     const { data, code } = await answer.json();
@@ -92,7 +142,10 @@ export function messages(engage, tell, { every = 60 } = {}) {
       list = [];
       etag = undefined;
     }
-    if (data?.messages) { list = data.messages; etag = answer.headers.get("ETag") ?? undefined; }
+    if (data?.messages) {
+      list = data.messages;
+      etag = answer.headers.get("ETag") ?? undefined;
+    }
     if (data) share();
     show();
   };
@@ -107,7 +160,11 @@ export function messages(engage, tell, { every = 60 } = {}) {
     asked = performance.now();
     controller = new AbortController();
     const late = setTimeout(() => controller?.abort(), ANSWERS_MS);
-    try { await (navigator.locks ? navigator.locks.request(`${name}messages`, { signal: controller.signal }, () => fetched()) : fetched()); } catch {}
+    try {
+      await (navigator.locks
+        ? navigator.locks.request(`${name}messages`, { signal: controller.signal }, () => fetched())
+        : fetched());
+    } catch {}
     clearTimeout(late);
     controller = undefined;
   };
@@ -119,20 +176,37 @@ export function messages(engage, tell, { every = 60 } = {}) {
     asked = performance.now();
     show();
   };
-  const seen = () => { if (!document.hidden) { show(); ask(); } };
-  const elsewhere = ({ key, newValue }) => { if (key?.startsWith(over)) show(); else if (key === `${name}me` && newValue) seen(); };
+  const seen = () => {
+    if (!document.hidden) {
+      show();
+      ask();
+    }
+  };
+  const elsewhere = ({ key, newValue }) => {
+    if (key?.startsWith(over)) show();
+    else if (key === `${name}me` && newValue) seen();
+  };
   document.addEventListener("visibilitychange", seen);
   addEventListener("online", seen);
   addEventListener("storage", elsewhere);
   const undo = [
-    engage.on("me", () => queueMicrotask(() => { if (!gone) { person(); ask(); } })),
+    engage.on("me", () =>
+      queueMicrotask(() => {
+        if (!gone) {
+          person();
+          ask();
+        }
+      }),
+    ),
     engage.on("queued", end),
-    /* Nothing has come of it, so it is due. Where a page acts by itself, it is asked about before it is shown once more. */
+    /* Nothing has come of it, so it is due. Where a page acts by itself, it is asked about before it is shown again. */
     engage.on("refused", (told) => {
       const id = told.status && endedBy(told);
       if (!id) return;
       ended.delete(id);
-      try { delete localStorage[over + id]; } catch {}
+      try {
+        delete localStorage[over + id];
+      } catch {}
       if (!refused.has(id)) setTimeout(show);
       refused.add(id);
       ask();
@@ -140,7 +214,12 @@ export function messages(engage, tell, { every = 60 } = {}) {
     engage.on("sent", ({ call, body, data, who: theirs }) => {
       if (call === "identify") proof = undefined;
       /* What was done before somebody else came tells what is due for whoever did it. */
-      if (data?.due && theirs === who) { list = data.due; etag = undefined; share(); show(); } else if (call === "identify" || body.deliveryId) ask();
+      if (data?.due && theirs === who) {
+        list = data.due;
+        etag = undefined;
+        share();
+        show();
+      } else if (call === "identify" || body.deliveryId) ask();
     }),
   ];
   ask();

@@ -5,8 +5,8 @@ const mapped = (object, change) =>
 const filtered = (object, keep) => Object.fromEntries(Object.entries(object).filter(([, value]) => keep(value)));
 const isOwn = ({ $ref }) => !$ref;
 
-// What all calls have in common stands once, above them. So each call is shown without the failures and the headers that
-// the document only refers to, and without the parameter X-Request-Id. A call's own failures are told in words.
+// What all calls have in common stands once, above them. So each call is shown without the failures and the headers
+// that the document only refers to, and without the parameter X-Request-Id. A call's own failures are told in words.
 function withoutWhatIsCommon(operation) {
   return {
     ...operation,

@@ -18,7 +18,13 @@ for (const cell of document.querySelectorAll("#result_list td:not(:first-child, 
   if (cell.textContent.trim() === "-") cell.classList.add("engage-none");
 }
 new MutationObserver((changes) => {
-  if (changes.some(({ target, addedNodes }) => addedNodes.length && (target.querySelector(":scope > .select2") || target.closest(".select2")))) choices();
+  if (
+    changes.some(
+      ({ target, addedNodes }) =>
+        addedNodes.length && (target.querySelector(":scope > .select2") || target.closest(".select2")),
+    )
+  )
+    choices();
 }).observe(document.body, { childList: true, subtree: true });
 addEventListener("load", () => {
   for (const hint of document.querySelectorAll(".help-tooltip[aria-label]")) hint.setAttribute("role", "img");

@@ -1,6 +1,11 @@
 // Times as people say them, in the browser's zone. Without this script they stand there in UTC.
 
-const STEPS = [["second", 60], ["minute", 60], ["hour", 24], ["day", 7]];
+const STEPS = [
+  ["second", 60],
+  ["minute", 60],
+  ["hour", 24],
+  ["day", 7],
+];
 const EVERY_MS = 15_000;
 const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const date = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
@@ -51,7 +56,8 @@ function sayInTexts(root) {
 // An input for a time holds UTC on the wire, and local time on the page.
 const padded = (number) => String(number).padStart(2, "0");
 const local = (at) =>
-  `${at.getFullYear()}-${padded(at.getMonth() + 1)}-${padded(at.getDate())}T${padded(at.getHours())}:${padded(at.getMinutes())}`;
+  `${at.getFullYear()}-${padded(at.getMonth() + 1)}-${padded(at.getDate())}` +
+  `T${padded(at.getHours())}:${padded(at.getMinutes())}`;
 
 function localInputs() {
   for (const input of document.querySelectorAll("input[data-utc]")) {

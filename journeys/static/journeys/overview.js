@@ -5,7 +5,8 @@ const HOUR_MS = 3_600_000;
 const hour = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const whole = new Intl.NumberFormat("en");
 
-for (const span of document.querySelectorAll("[data-hour]")) span.textContent = hour.format(new Date(span.dataset.hour));
+for (const span of document.querySelectorAll("[data-hour]"))
+  span.textContent = hour.format(new Date(span.dataset.hour));
 
 function draw(canvas) {
   const shown = JSON.parse(canvas.closest(".engage-hours").nextElementSibling.textContent);

@@ -5,11 +5,33 @@ import { test } from "node:test";
 import { holdsUnread, read, unread, write } from "../../../customers/static/customers/forms/json.js";
 import { numberOf, wholeOf } from "../../../customers/static/customers/forms/numbers.js";
 import { ofPercent, percentOf } from "../../../customers/static/customers/forms/percents.js";
-import { kindOf, listed, mayBecome, operated, reshaped, shapeOf, wordsOf } from "../../../customers/static/customers/forms/shapes.js";
+import {
+  kindOf,
+  listed,
+  mayBecome,
+  operated,
+  reshaped,
+  shapeOf,
+  wordsOf,
+} from "../../../customers/static/customers/forms/shapes.js";
 
 const conditions = JSON.parse(readFileSync(process.env.CONDITIONS, "utf8")).map((text) => read(text));
 const SHAPES = ["test", "all", "any", "not"];
-const OPERATIONS = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "not_in", "contains", "starts_with", "ends_with", "before", "after"];
+const OPERATIONS = [
+  "eq",
+  "ne",
+  "gt",
+  "gte",
+  "lt",
+  "lte",
+  "in",
+  "not_in",
+  "contains",
+  "starts_with",
+  "ends_with",
+  "before",
+  "after",
+];
 const plan = { field: "customer.plan", op: "eq", value: "pro" };
 
 /** All conditions within this one, itself among them. */
@@ -28,7 +50,10 @@ test("each valid condition has rows, and each row shows its value whole", () => 
 });
 
 test("another form of a condition loses no test of it", () => {
-  const tests = (value) => parts(value).filter((one) => shapeOf(one) === "test").map((one) => write(one));
+  const tests = (value) =>
+    parts(value)
+      .filter((one) => shapeOf(one) === "test")
+      .map((one) => write(one));
   for (const one of conditions) {
     for (const to of SHAPES.filter((shape) => mayBecome(one, shapeOf(one), shape))) {
       const made = reshaped(one, shapeOf(one), to);
@@ -48,7 +73,9 @@ test("another operation keeps what it can have", () => {
 });
 
 test("a list is of texts or of numbers, and stays what it is", () => {
-  const kinds = ['["200"]', "[200,1.0]", "[]", '["a",1]'].map((text) => kindOf({ field: "a", op: "in", value: read(text) }));
+  const kinds = ['["200"]', "[200,1.0]", "[]", '["a",1]'].map((text) =>
+    kindOf({ field: "a", op: "in", value: read(text) }),
+  );
   assert.deepEqual(kinds, ["list", "numbers", "list", "json"]);
   assert.equal(kindOf({ field: "answer.status", op: "in", value: [] }, "number"), "numbers");
   assert.equal(write(listed("200, 1.0", "numbers")), "[200,1.0]");
@@ -61,21 +88,45 @@ test("a list is of texts or of numbers, and stays what it is", () => {
 
 test("a share is shown in percent and read again as it was", () => {
   for (let share = 1; share < 1000; share += 1) assert.equal(ofPercent(percentOf(share / 1000)), share / 1000);
-  assert.deepEqual(["12,5", " 7 % ", "0.1", "", "-1", "ten", "1e2"].map(ofPercent), [0.125, 0.07, 0.001, null, null, null, null]);
+  assert.deepEqual(["12,5", " 7 % ", "0.1", "", "-1", "ten", "1e2"].map(ofPercent), [
+    0.125,
+    0.07,
+    0.001,
+    null,
+    null,
+    null,
+    null,
+  ]);
   assert.deepEqual([0.29, read("0.10"), "0.1", undefined].map(percentOf), ["29", "10", "", ""]);
 });
 
 test("a number is read with a point or a comma, and what is none stays as it was typed", () => {
-  assert.deepEqual(["99,5", " 12 ", "-0,25", "007", "1e3", "1234,567", "0,125"].map((text) => write(numberOf(text))), ["99.5", "12", "-0.25", "7", "1e3", "1234.567", "0.125"]);
-  for (const text of ["1.000,5", "1,000", "1 000", "ten", "", "1/2", "5 %", "Infinity", "0x10", "1."]) assert.equal(numberOf(text), undefined, text);
-  assert.deepEqual(["12", "5,5", "5.5", "1e3", "12345678901234567890"].map((text) => write(wholeOf(text))), ["12", undefined, undefined, undefined, "12345678901234567890"]);
+  assert.deepEqual(
+    ["99,5", " 12 ", "-0,25", "007", "1e3", "1234,567", "0,125"].map((text) => write(numberOf(text))),
+    ["99.5", "12", "-0.25", "7", "1e3", "1234.567", "0.125"],
+  );
+  for (const text of ["1.000,5", "1,000", "1 000", "ten", "", "1/2", "5 %", "Infinity", "0x10", "1."])
+    assert.equal(numberOf(text), undefined, text);
+  assert.deepEqual(
+    ["12", "5,5", "5.5", "1e3", "12345678901234567890"].map((text) => write(wholeOf(text))),
+    ["12", undefined, undefined, undefined, "12345678901234567890"],
+  );
   const typed = { a: [unread('te"n\\'), read("1.0")] };
   assert.equal(write(typed), '{"a":["te\\"n\\\\",1.0]}');
   assert.deepEqual([typed, { a: "ten" }, undefined].map(holdsUnread), [true, false, false]);
 });
 
 test("what a row cannot show whole is JSON", () => {
-  for (const text of ['["a, b"]', '["a",1]', '[" a"]', "[true]", '{"now":1}', '{"now":"P1D","more":1}', "null", '"a\\nb"']) {
+  for (const text of [
+    '["a, b"]',
+    '["a",1]',
+    '[" a"]',
+    "[true]",
+    '{"now":1}',
+    '{"now":"P1D","more":1}',
+    "null",
+    '"a\\nb"',
+  ]) {
     assert.equal(kindOf({ field: "a", op: "eq", value: read(text) }), "json", text);
   }
   for (const text of ['{"all":{}}', '{"all":[],"more":1}', '{"field":1,"op":"eq"}', "[]", "null", '{"if":{}}']) {

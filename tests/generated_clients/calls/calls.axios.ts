@@ -34,7 +34,10 @@ check(job.result === "enrolled" && !!job.enrollmentId, job);
 
 const messages = new InAppMessagesApi(new Configuration({ basePath, apiKey: world.app! }));
 const recorded = await messages.recordAction({
-  messageId: "sale", userId: "u-1", actionType: "track_event", actionData: { eventName: "seen" },
+  messageId: "sale",
+  userId: "u-1",
+  actionType: "track_event",
+  actionData: { eventName: "seen" },
 });
 check(!!recorded.data.data.eventId, recorded.data);
 

@@ -14,7 +14,8 @@ const listen = (id, more = {}) => ({ id, type: "wait_for_event", event: "bought"
 const of = (...steps) => ({ steps, exitOn: [] });
 const ids = ({ steps }) => steps.map(({ id }) => id);
 /** Where each step leads to. */
-const ways = (definition) => Object.fromEntries([...model.slotsOf(definition)].map(([id, slots]) => [id, slots.map(({ target }) => target)]));
+const ways = (definition) =>
+  Object.fromEntries([...model.slotsOf(definition)].map(([id, slots]) => [id, slots.map(({ target }) => target)]));
 
 let seed = 20261126;
 const random = (below) => {
@@ -24,7 +25,10 @@ const random = (below) => {
 const anyOf = (list) => list[random(list.length)];
 
 test("what is opened and not touched is written byte for byte", () => {
-  for (const text of [...texts, '{"b":1.0,"7":{"12":1e400,"__proto__":[-0,0.10,12345678901234567890]},"a":"1.0 \\" \\\\"}']) {
+  for (const text of [
+    ...texts,
+    '{"b":1.0,"7":{"12":1e400,"__proto__":[-0,0.10,12345678901234567890]},"a":"1.0 \\" \\\\"}',
+  ]) {
     assert.equal(write(read(text)), text);
     assert.equal(write(read(write(read(text), 2))), text);
   }
@@ -39,7 +43,11 @@ test("a step is put on one way alone", () => {
   assert.deepEqual(ids(model.insert(of(), { from: ENTRY }, wait("n"))), ["n"]);
   const both = model.insert(of(listen("l"), wait("b")), { from: "l", path: ["onEvent"] }, wait("n"));
   assert.deepEqual(ways(both), { l: ["n", "b"], n: ["b"], b: [null] });
-  const last = model.insert(of(listen("l", { onTimeout: null }), wait("b")), { from: "l", path: ["onTimeout"] }, wait("n"));
+  const last = model.insert(
+    of(listen("l", { onTimeout: null }), wait("b")),
+    { from: "l", path: ["onTimeout"] },
+    wait("n"),
+  );
   assert.deepEqual(ways(last), { l: ["b", "n"], n: [null], b: [null] });
 });
 
@@ -53,9 +61,15 @@ test("a new step of each kind leads on by all its ways", () => {
 
 test("when a step goes, its ways are joined", () => {
   assert.deepEqual(model.remove(of(wait("a"), wait("b"), wait("c")), "b"), of(wait("a"), wait("c")));
-  assert.deepEqual(ways(model.remove(of(wait("a", { next: "c" }), wait("b"), wait("c", { next: "b" })), "a")), { c: ["b"], b: ["c"] });
+  assert.deepEqual(ways(model.remove(of(wait("a", { next: "c" }), wait("b"), wait("c", { next: "b" })), "a")), {
+    c: ["b"],
+    b: ["c"],
+  });
   assert.deepEqual(ids(model.remove(of(wait("a", { next: "c" }), wait("b"), wait("c")), "a")), ["c", "b"]);
-  assert.deepEqual(ways(model.remove(of(wait("a"), wait("b", { next: null }), wait("c")), "b")), { a: [null], c: [null] });
+  assert.deepEqual(ways(model.remove(of(wait("a"), wait("b", { next: null }), wait("c")), "b")), {
+    a: [null],
+    c: [null],
+  });
   assert.deepEqual(ways(model.remove(of(wait("a", { next: "a" })), "a")), {});
 });
 
@@ -69,26 +83,56 @@ test("steps are moved, duplicated and renamed", () => {
   assert.deepEqual([id, ways(definition)], ["b-2", { a: ["b"], b: ["b-2"], "b-2": ["c"], c: [null] }]);
   const named = of(wait("a", { next: "c" }), { id: "b", type: "in_app", message: "c", delivery: "c" }, wait("c"));
   const renamed = model.rename(named, "c", "last");
-  assert.deepEqual(renamed, of(wait("a", { next: "last" }), { id: "b", type: "in_app", message: "c", delivery: "last" }, wait("last")));
+  assert.deepEqual(
+    renamed,
+    of(wait("a", { next: "last" }), { id: "b", type: "in_app", message: "c", delivery: "last" }, wait("last")),
+  );
 });
 
 test("where what a step kept is read, it is read by its new name, and nothing else is changed", () => {
-  const renamed = (more) => model.rename(of({ id: "b", type: "webhook", ...more }, wait("ask-1")), "ask-1", "new").steps[0];
-  const same = { keep: { n: "steps.ask-1.count" }, body: { "steps.ask-1.left": "docs/steps.ask-1.html steps.ask-1.left", to: "steps.ask-1.left",
-    a: "{{ steps.ask-10.left }}{{ api.payload.steps.ask-1.x }}{{ api.payload . steps.ask-1 }}{{ 'steps.ask-1.left' }}{{ steps[ask-1] }}",
-    b: "{% raw %}{{ steps.ask-1.left }}{% endraw %}" } };
+  const renamed = (more) =>
+    model.rename(of({ id: "b", type: "webhook", ...more }, wait("ask-1")), "ask-1", "new").steps[0];
+  const same = {
+    keep: { n: "steps.ask-1.count" },
+    body: {
+      "steps.ask-1.left": "docs/steps.ask-1.html steps.ask-1.left",
+      to: "steps.ask-1.left",
+      a:
+        "{{ steps.ask-10.left }}{{ api.payload.steps.ask-1.x }}{{ api.payload . steps.ask-1 }}" +
+        "{{ 'steps.ask-1.left' }}{{ steps[ask-1] }}",
+      b: "{% raw %}{{ steps.ask-1.left }}{% endraw %}",
+    },
+  };
   assert.deepEqual(renamed(same), { id: "b", type: "webhook", ...same });
-  const reading = (name) => ({ body: {
-    a: `{{ steps.${name}.left }} and {{steps . ${name} . left | plus: steps.${name}.n}}{% if steps["${name}"].left == 'a' %}{% endif %}`,
-    b: [`{{ steps['${name}'].left }}`, { $value: `steps[ "${name}" ].left` }, { $value: `steps.${name}`, default: 0 }],
-  }, ok: { all: [{ field: `steps.${name}.status`, op: "eq", to: `steps.${name}.left` }, { not: { field: "a", op: "eq", value: "steps.ask-1.left" } }] } });
+  const reading = (name) => ({
+    body: {
+      a:
+        `{{ steps.${name}.left }} and {{steps . ${name} . left | plus: steps.${name}.n}}` +
+        `{% if steps["${name}"].left == 'a' %}{% endif %}`,
+      b: [
+        `{{ steps['${name}'].left }}`,
+        { $value: `steps[ "${name}" ].left` },
+        { $value: `steps.${name}`, default: 0 },
+      ],
+    },
+    ok: {
+      all: [
+        { field: `steps.${name}.status`, op: "eq", to: `steps.${name}.left` },
+        { not: { field: "a", op: "eq", value: "steps.ask-1.left" } },
+      ],
+    },
+  });
   assert.deepEqual(renamed(reading("ask-1")), { id: "b", type: "webhook", ...reading("new") });
 });
 
 test("a step is moved onto a way on which it is not yet, and only if it leads on", () => {
   const start = of(listen("l", { onEvent: "c", onTimeout: null }), wait("b"), wait("c"), { id: "x", type: "exit" });
-  const every = [{ from: ENTRY, path: null }, ...[...model.slotsOf(start)].flatMap(([from, own]) => own.map(({ path }) => ({ from, path })))];
-  const placesOf = (id) => every.filter(model.placesFor(start, id)).map(({ from, path }) => `${from} ${path ?? ""}`.trim());
+  const every = [
+    { from: ENTRY, path: null },
+    ...[...model.slotsOf(start)].flatMap(([from, own]) => own.map(({ path }) => ({ from, path }))),
+  ];
+  const placesOf = (id) =>
+    every.filter(model.placesFor(start, id)).map(({ from, path }) => `${from} ${path ?? ""}`.trim());
   assert.deepEqual(placesOf("c"), ["@entry", "l onTimeout"]);
   assert.deepEqual(placesOf("l"), ["b next", "c next"]);
   assert.deepEqual(placesOf("x"), []);
@@ -106,7 +150,13 @@ test("a value is set, and taken away, without touching another", () => {
 });
 
 test("what cannot be edited step by step says why", () => {
-  for (const wrong of [{ steps: {} }, { steps: [1] }, { steps: [{}] }, { steps: [wait("a"), wait("a")] }, { steps: [], exitOn: 3 }]) {
+  for (const wrong of [
+    { steps: {} },
+    { steps: [1] },
+    { steps: [{}] },
+    { steps: [wait("a"), wait("a")] },
+    { steps: [], exitOn: 3 },
+  ]) {
     assert.notEqual(whyNot(wrong), "");
   }
   assert.equal(whyNot(of(wait("a"))), "");
@@ -115,14 +165,20 @@ test("what cannot be edited step by step says why", () => {
 /** One change by chance, as the page makes it. */
 function changed(definition) {
   const { steps } = definition;
-  const slots = [{ from: ENTRY, path: null }, ...[...model.slotsOf(definition)].flatMap(([from, own]) => own.map(({ path }) => ({ from, path })))];
+  const slots = [
+    { from: ENTRY, path: null },
+    ...[...model.slotsOf(definition)].flatMap(([from, own]) => own.map(({ path }) => ({ from, path }))),
+  ];
   const id = steps.length ? anyOf(steps).id : null;
   const acts = [() => model.add(definition, anyOf(slots), anyOf(kinds).type).definition];
   if (id) {
     acts.push(
-      () => model.remove(definition, id), () => model.move(definition, id, anyOf(slots)),
-      () => model.moveUp(definition, id), () => model.moveDown(definition, id),
-      () => model.duplicate(definition, id).definition, () => model.rename(definition, id, `r${random(1000)}x${steps.length}`),
+      () => model.remove(definition, id),
+      () => model.move(definition, id, anyOf(slots)),
+      () => model.moveUp(definition, id),
+      () => model.moveDown(definition, id),
+      () => model.duplicate(definition, id).definition,
+      () => model.rename(definition, id, `r${random(1000)}x${steps.length}`),
     );
   }
   return anyOf(acts)();
@@ -137,7 +193,8 @@ test("changes by chance lead nowhere that is not there, and undone to the start 
       const before = write(history.now);
       const next = changed(history.now);
       assert.equal(write(history.now), before, "what is given is left as it is");
-      for (const [id, targets] of Object.entries(ways(next))) assert.ok(!targets.includes(undefined), `${id} of ${write(next)}`);
+      for (const [id, targets] of Object.entries(ways(next)))
+        assert.ok(!targets.includes(undefined), `${id} of ${write(next)}`);
       assert.equal(whyNot(next), "");
       history = done(history, next);
     }

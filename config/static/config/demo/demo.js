@@ -25,19 +25,40 @@ byId("open").onclick = () => shown("demo-modal", true);
 byId("reopen").onclick = () => ["demo-banner", "demo-frame"].forEach((messageId) => shown(messageId, true));
 
 let me = "an anonymous person";
-const known = (name) => { byId("me").textContent = me = name; };
+const known = (name) => {
+  byId("me").textContent = me = name;
+};
 known(me);
-byId("login").onclick = () => { isLoggedIn = true; engage.identify({ external_id: "ada" }); known("ada"); };
-byId("logout").onclick = () => { isLoggedIn = false; engage.reset(); known("an anonymous person"); };
+byId("login").onclick = () => {
+  isLoggedIn = true;
+  engage.identify({ external_id: "ada" });
+  known("ada");
+};
+byId("logout").onclick = () => {
+  isLoggedIn = false;
+  engage.reset();
+  known("an anonymous person");
+};
 
 const waiting = new Set();
-const state = () => { byId("state").textContent = waiting.size ? `${waiting.size} on the way` : "all sent"; };
-engage.on("queued", ({ key }) => { waiting.add(key); state(); });
-for (const end of ["sent", "refused"]) engage.on(end, ({ key }) => { waiting.delete(key); state(); look(); });
+const state = () => {
+  byId("state").textContent = waiting.size ? `${waiting.size} on the way` : "all sent";
+};
+engage.on("queued", ({ key }) => {
+  waiting.add(key);
+  state();
+});
+for (const end of ["sent", "refused"])
+  engage.on(end, ({ key }) => {
+    waiting.delete(key);
+    state();
+    look();
+  });
 state();
 
 const CALLED = { track_event: "event", update_profile: "profile", capture: "form" };
-const made = (tag, text, className = "") => Object.assign(document.createElement(tag), { textContent: text, className });
+const made = (tag, text, className = "") =>
+  Object.assign(document.createElement(tag), { textContent: text, className });
 const row = (one, isNew) => {
   const item = made("li", "", isNew ? "new" : "");
   const heading = made("p", "", "what");
@@ -60,7 +81,9 @@ const look = async () => {
     const rows = recorded.map((one) => row(one, before && !before.has(one.id)));
     if (!before || recorded.some(({ id }) => !before.has(id))) byId("recorded").replaceChildren(...rows);
     if (!rows.length) byId("recorded").replaceChildren(made("li", "Nothing yet: click in a message.", "empty"));
-  } catch { /* offline: the next look tells */ }
+  } catch {
+    /* offline: the next look tells */
+  }
 };
 look();
 setInterval(() => document.hidden || look(), 1000);

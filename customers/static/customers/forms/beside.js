@@ -10,10 +10,18 @@ import { read, write } from "./json.js";
  * "shown" where its text is to be seen.
  */
 export function beside(area, label, formOf) {
-  const form = el("div", { class: area.readOnly ? "studio-form only-read" : "studio-form", role: "group", "aria-label": label });
+  const form = el("div", {
+    class: area.readOnly ? "studio-form only-read" : "studio-form",
+    role: "group",
+    "aria-label": label,
+  });
   const whyNot = el("p", { class: "engage-bad", role: "status" });
-  const views = [["form", "Form"], ["json", "JSON"]].map(([name, words]) => (
-    el("button", { type: "button", class: "studio-tab", "data-view": name, click: () => show(name) }, words)));
+  const views = [
+    ["form", "Form"],
+    ["json", "JSON"],
+  ].map(([name, words]) =>
+    el("button", { type: "button", class: "studio-tab", "data-view": name, click: () => show(name) }, words),
+  );
   const bar = el("div", { class: "studio-views", role: "group", "aria-label": `How ${label} is shown` }, views);
   const host = el("div", { class: "studio-beside", id: `${area.id}-form` }, bar, form, whyNot);
   area.before(host);

@@ -9,20 +9,50 @@ import { jsonEditor, numberInput } from "./values.js";
 
 const DEEPEST = 2;
 const OPERATIONS = [
-  ["eq", "is"], ["ne", "is not"], ["gt", "is more than"], ["gte", "is at least"], ["lt", "is less than"], ["lte", "is at most"],
-  ["in", "is one of"], ["not_in", "is none of"], ["contains", "contains"], ["starts_with", "begins with"], ["ends_with", "ends with"],
-  ["exists", "is there"], ["not_exists", "is not there"], ["before", "is before"], ["after", "is after"],
+  ["eq", "is"],
+  ["ne", "is not"],
+  ["gt", "is more than"],
+  ["gte", "is at least"],
+  ["lt", "is less than"],
+  ["lte", "is at most"],
+  ["in", "is one of"],
+  ["not_in", "is none of"],
+  ["contains", "contains"],
+  ["starts_with", "begins with"],
+  ["ends_with", "ends with"],
+  ["exists", "is there"],
+  ["not_exists", "is not there"],
+  ["before", "is before"],
+  ["after", "is after"],
 ];
-const SHAPES = [["test", "One test"], ["all", "All of"], ["any", "Any of"], ["not", "Not"]];
-const KINDS = [["text", "text"], ["number", "number"], ["flag", "yes or no"], ["list", "list of texts"], ["numbers", "list of numbers"], ["now", "from now"], ["field", "field"], ["json", "JSON"]];
+const SHAPES = [
+  ["test", "One test"],
+  ["all", "All of"],
+  ["any", "Any of"],
+  ["not", "Not"],
+];
+const KINDS = [
+  ["text", "text"],
+  ["number", "number"],
+  ["flag", "yes or no"],
+  ["list", "list of texts"],
+  ["numbers", "list of numbers"],
+  ["now", "from now"],
+  ["field", "field"],
+  ["json", "JSON"],
+];
 
 /** One condition that may be missing where it is optional. */
 export function conditionEditor(context) {
   const { value, set, disabled, label, optional } = context;
   if (value === undefined || value === null) {
-    return disabled ? el("p", { class: "text-subtle" }, "None") : button("Add a condition", () => set({}, true), { "aria-label": `Add a condition: ${label}` });
+    return disabled
+      ? el("p", { class: "text-subtle" }, "None")
+      : button("Add a condition", () => set({}, true), { "aria-label": `Add a condition: ${label}` });
   }
-  const leave = optional ? button("No condition", () => set(undefined, true), { disabled, "aria-label": `No condition: ${label}` }) : null;
+  const leave = optional
+    ? button("No condition", () => set(undefined, true), { disabled, "aria-label": `No condition: ${label}` })
+    : null;
   return el("div", { class: "studio-condition" }, part({ ...context, depth: 0 }), leave);
 }
 
@@ -33,15 +63,63 @@ function part(context) {
   const shape = shapeOf(value);
   if (shape === "json" || (shape !== "test" && depth >= DEEPEST)) return jsonEditor({ ...context, id: undefined });
   const shapes = depth < DEEPEST ? SHAPES.filter(([to]) => mayBecome(value, shape, to)) : SHAPES.slice(0, 1);
-  const chosen = select(shapes, shape, (next) => set(reshaped(held.now, shape, next), true), { disabled, "aria-label": `Form of ${label}`, class: "engage-input studio-shape" });
-  if (shape === "test") return el("div", { class: "studio-test" }, depth < DEEPEST ? chosen : null, test(context, held), depth ? said(place) : null);
-  if (shape === "not") return el("div", { class: "studio-group" }, chosen, part({ ...context, depth: depth + 1, value: value.not, place: `${place}.not`, label: `not, in ${label}`, set: (inner, reshape) => set({ not: inner }, reshape) }));
+  const chosen = select(shapes, shape, (next) => set(reshaped(held.now, shape, next), true), {
+    disabled,
+    "aria-label": `Form of ${label}`,
+    class: "engage-input studio-shape",
+  });
+  if (shape === "test")
+    return el(
+      "div",
+      { class: "studio-test" },
+      depth < DEEPEST ? chosen : null,
+      test(context, held),
+      depth ? said(place) : null,
+    );
+  if (shape === "not")
+    return el(
+      "div",
+      { class: "studio-group" },
+      chosen,
+      part({
+        ...context,
+        depth: depth + 1,
+        value: value.not,
+        place: `${place}.not`,
+        label: `not, in ${label}`,
+        set: (inner, reshape) => set({ not: inner }, reshape),
+      }),
+    );
   const list = value[shape];
   const put = (next, reshape) => set({ [shape]: next(held.now[shape]) }, reshape);
-  const rows = list.map((inner, at) => el("div", { class: "studio-row" },
-    part({ ...context, depth: depth + 1, value: inner, place: `${place}.${shape}[${at}]`, label: `condition ${at + 1} of ${label}`, set: (next, reshape) => put((now) => now.with(at, next), reshape) }),
-    button("×", () => put((now) => now.toSpliced(at, 1), true), { disabled: disabled || list.length < 2, "aria-label": `Take out condition ${at + 1} of ${label}` })));
-  return el("div", { class: "studio-group" }, chosen, rows, button("Add a condition", () => put((now) => [...now, {}], true), { disabled, "aria-label": `Add a condition to ${label}` }));
+  const rows = list.map((inner, at) =>
+    el(
+      "div",
+      { class: "studio-row" },
+      part({
+        ...context,
+        depth: depth + 1,
+        value: inner,
+        place: `${place}.${shape}[${at}]`,
+        label: `condition ${at + 1} of ${label}`,
+        set: (next, reshape) => put((now) => now.with(at, next), reshape),
+      }),
+      button("×", () => put((now) => now.toSpliced(at, 1), true), {
+        disabled: disabled || list.length < 2,
+        "aria-label": `Take out condition ${at + 1} of ${label}`,
+      }),
+    ),
+  );
+  return el(
+    "div",
+    { class: "studio-group" },
+    chosen,
+    rows,
+    button("Add a condition", () => put((now) => [...now, {}], true), {
+      disabled,
+      "aria-label": `Add a condition to ${label}`,
+    }),
+  );
 }
 
 function test(context, held) {
@@ -50,16 +128,34 @@ function test(context, held) {
   const fields = fieldsOf(studio, about.roots);
   const isBegun = value.op && value.value !== "";
   const begun = (name) => (isBegun ? {} : { op: value.op ?? "eq", value: START[kindHad(studio, name) || "text"] });
-  const field = suggesting(fields, value.field, (name) => set({ ...held.now, field: name, ...begun(name) }, !isBegun), { disabled, "aria-label": `Field of ${label}`, placeholder: "customer.plan" });
-  const op = select([...(value.op ? [] : [[undefined, "…"]]), ...OPERATIONS], value.op, (next) => set(operated(held.now, next), true), { disabled, "aria-label": `Operation of ${label}` });
+  const field = suggesting(fields, value.field, (name) => set({ ...held.now, field: name, ...begun(name) }, !isBegun), {
+    disabled,
+    "aria-label": `Field of ${label}`,
+    placeholder: "customer.plan",
+  });
+  const op = select(
+    [...(value.op ? [] : [[undefined, "…"]]), ...OPERATIONS],
+    value.op,
+    (next) => set(operated(held.now, next), true),
+    { disabled, "aria-label": `Operation of ${label}` },
+  );
   if (!value.op || isAlone(value.op)) return [field, op];
   const kind = kindOf(value, kindHad(studio, value.field));
   const changed = (next) => {
     const { field, op } = held.now;
     if (isList(kind) && isList(next)) return set({ field, op, value: listed(wordsOf(held.now.value), next) }, true);
-    return set(next === "field" ? { field, op, to: "" } : { field, op, value: next === "json" ? held.now.value ?? "" : START[next] }, true);
+    return set(
+      next === "field"
+        ? { field, op, to: "" }
+        : { field, op, value: next === "json" ? (held.now.value ?? "") : START[next] },
+      true,
+    );
   };
-  const kinds = select(KINDS, kind, changed, { disabled, "aria-label": `Kind of the value of ${label}`, class: "engage-input studio-kind" });
+  const kinds = select(KINDS, kind, changed, {
+    disabled,
+    "aria-label": `Kind of the value of ${label}`,
+    class: "engage-input studio-kind",
+  });
   return [field, op, kinds, operand(kind, context, held, fields)];
 }
 
@@ -69,16 +165,39 @@ function operand(kind, context, held, fields) {
   const named = { disabled, "aria-label": `Value of ${label}` };
   if (kind === "field") return suggesting(fields, value.to, (to) => held.set({ ...held.now, to }), named);
   if (kind === "number") return numberInput(value.value, put, named);
-  if (kind === "flag") return select([[true, "yes"], [false, "no"]], value.value, put, named);
-  if (kind === "now") return offsetEditor({ value: value.value.now, set: (now) => put({ now }), disabled, label: `Value of ${label}` });
-  if (kind === "list") return input(wordsOf(value.value), (words) => put(listed(words, "list")), { ...named, placeholder: "one, another" });
+  if (kind === "flag")
+    return select(
+      [
+        [true, "yes"],
+        [false, "no"],
+      ],
+      value.value,
+      put,
+      named,
+    );
+  if (kind === "now")
+    return offsetEditor({ value: value.value.now, set: (now) => put({ now }), disabled, label: `Value of ${label}` });
+  if (kind === "list")
+    return input(wordsOf(value.value), (words) => put(listed(words, "list")), {
+      ...named,
+      placeholder: "one, another",
+    });
   if (kind === "numbers") return numbersInput(value.value, put, named);
   if (kind === "json") return jsonEditor({ value: value.value, set: put, disabled, label: `Value of ${label}` });
-  return suggesting(frequent(studio, value.field).map((one) => (typeof one === "string" ? one : write(one))), value.value, put, named);
+  return suggesting(
+    frequent(studio, value.field).map((one) => (typeof one === "string" ? one : write(one))),
+    value.value,
+    put,
+    named,
+  );
 }
 
 const isList = (kind) => kind === "list" || kind === "numbers";
 
-const numbersInput = (value, set, more) => entered(wordsOf(value), (words) => set(listed(words, "numbers")), {
-  whyNot: (words) => (isUnread(listed(words, "numbers")) ? "This is no list of numbers. One is 200, 201." : ""), told: holdsUnread(value), placeholder: "200, 201", ...more,
-});
+const numbersInput = (value, set, more) =>
+  entered(wordsOf(value), (words) => set(listed(words, "numbers")), {
+    whyNot: (words) => (isUnread(listed(words, "numbers")) ? "This is no list of numbers. One is 200, 201." : ""),
+    told: holdsUnread(value),
+    placeholder: "200, 201",
+    ...more,
+  });

@@ -12,12 +12,17 @@ export function el(name, properties = {}, ...children) {
 }
 
 export const icon = (name) => el("span", { class: "material-symbols-outlined", "aria-hidden": "true" }, name);
-export const button = (words, click, more = {}) => el("button", { type: "button", class: "engage-button small", click, ...more }, words);
+export const button = (words, click, more = {}) =>
+  el("button", { type: "button", class: "engage-button small", click, ...more }, words);
 
 /** A choice among [value, label]; what is chosen and not among them is offered as it is. */
 export function select(options, chosen, change, more = {}) {
   const known = options.some(([value]) => value === chosen) ? options : [...options, [chosen, `${chosen} (unknown)`]];
-  const made = el("select", { class: "engage-input", ...more }, known.map(([, label], at) => el("option", { value: `${at}` }, label)));
+  const made = el(
+    "select",
+    { class: "engage-input", ...more },
+    known.map(([, label], at) => el("option", { value: `${at}` }, label)),
+  );
   made.value = `${known.findIndex(([value]) => value === chosen)}`;
   made.addEventListener("change", () => change(known[made.value][0]));
   return made;
@@ -42,14 +47,35 @@ export const newId = () => `studio-${++names}`;
 /** An input that offers these words; others may be written, too. */
 export function suggesting(words, value, change, more = {}) {
   const id = newId();
-  return [input(value, change, { list: id, ...more }), el("datalist", { id }, words.map((word) => el("option", { value: word })))];
+  return [
+    input(value, change, { list: id, ...more }),
+    el(
+      "datalist",
+      { id },
+      words.map((word) => el("option", { value: word })),
+    ),
+  ];
 }
 
 let isPressed = false;
 /** Before the next picture, but never while a button is held down: what is clicked must not move away. */
 export const whenReleased = (act) => requestAnimationFrame(() => (isPressed ? whenReleased(act) : act()));
-addEventListener("pointerdown", () => { isPressed = true; }, true);
-for (const end of ["pointerup", "pointercancel", "dragend"]) addEventListener(end, () => setTimeout(() => { isPressed = false; }), true);
+addEventListener(
+  "pointerdown",
+  () => {
+    isPressed = true;
+  },
+  true,
+);
+for (const end of ["pointerup", "pointercancel", "dragend"])
+  addEventListener(
+    end,
+    () =>
+      setTimeout(() => {
+        isPressed = false;
+      }),
+    true,
+  );
 
 /** The new content, or what the function makes of it, with the focus where it was: on the same control of the form. */
 export function replaced(place, content) {
@@ -72,8 +98,14 @@ export function tell(form, found) {
   const fields = [...form.querySelectorAll("[data-place]")];
   const by = new Map(fields.map((field) => [field, []]));
   for (const { place, message, kind } of found) {
-    const within = fields.filter(({ dataset }) => place === dataset.place || (place.startsWith(dataset.place) && ".[".includes(place[dataset.place.length])));
-    const innermost = within.reduce((best, field) => (!best || field.dataset.place.length > best.dataset.place.length ? field : best), null);
+    const within = fields.filter(
+      ({ dataset }) =>
+        place === dataset.place || (place.startsWith(dataset.place) && ".[".includes(place[dataset.place.length])),
+    );
+    const innermost = within.reduce(
+      (best, field) => (!best || field.dataset.place.length > best.dataset.place.length ? field : best),
+      null,
+    );
     const rest = innermost ? place.slice(innermost.dataset.place.length).replace(/^\./, "") : "";
     by.get(innermost)?.push(`${kind === "warning" ? "⚠ " : ""}${rest ? `${rest} ` : ""}${message}`);
   }

@@ -1,5 +1,11 @@
 // ISO 8601 durations as people write them: a number and a unit.
-export const UNITS = [["S", "seconds"], ["M", "minutes"], ["H", "hours"], ["D", "days"], ["W", "weeks"]];
+export const UNITS = [
+  ["S", "seconds"],
+  ["M", "minutes"],
+  ["H", "hours"],
+  ["D", "days"],
+  ["W", "weeks"],
+];
 
 /** {number, unit}; null where it takes several units, or none. */
 export function parsed(text) {

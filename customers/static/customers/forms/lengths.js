@@ -6,7 +6,10 @@ import { write } from "./json.js";
 
 const NUMBER = /^\d+([.,]\d+)?$/;
 const ISO_OR_TEMPLATE = /^-?P|\{/;
-const SIDES = [["-", "before"], ["", "after"]];
+const SIDES = [
+  ["-", "before"],
+  ["", "after"],
+];
 
 export const durationEditor = (context) => lengthEditor(context);
 
@@ -17,7 +20,12 @@ function lengthEditor({ value, set, disabled, label, id, optional }, sides) {
   const text = typeof value === "string" ? value : value ? write(value) : "";
   const isBefore = sides && text.startsWith("-");
   const length = parsed(isBefore ? text.slice(1) : text);
-  if (!length && ISO_OR_TEMPLATE.test(text)) return input(text, (next) => set(next || !optional ? next : undefined), { disabled, id, "aria-label": sides ? label : null });
+  if (!length && ISO_OR_TEMPLATE.test(text))
+    return input(text, (next) => set(next || !optional ? next : undefined), {
+      disabled,
+      id,
+      "aria-label": sides ? label : null,
+    });
   const now = { number: length?.number ?? text, unit: length?.unit ?? "D", side: length && isBefore ? "-" : "" };
   const put = (more) => {
     Object.assign(now, more);
@@ -25,9 +33,23 @@ function lengthEditor({ value, set, disabled, label, id, optional }, sides) {
     if (NUMBER.test(number)) set(now.side + written({ ...now, number: number.replace(",", ".") }));
     else set(number || !optional ? number : undefined);
   };
-  const whyNot = (number) => (NUMBER.test(number.trim()) || (optional && !number.trim()) ? "" : "This is no number such as 3. Its unit stands beside it.");
-  return el("div", { class: "studio-with" },
-    entered(now.number, (number) => put({ number }), { whyNot, told: !length && value !== undefined, disabled, id, "aria-label": sides ? `${label}: number` : null, inputMode: "numeric", class: "engage-input studio-number" }),
+  const whyNot = (number) =>
+    NUMBER.test(number.trim()) || (optional && !number.trim())
+      ? ""
+      : "This is no number such as 3. Its unit stands beside it.";
+  return el(
+    "div",
+    { class: "studio-with" },
+    entered(now.number, (number) => put({ number }), {
+      whyNot,
+      told: !length && value !== undefined,
+      disabled,
+      id,
+      "aria-label": sides ? `${label}: number` : null,
+      inputMode: "numeric",
+      class: "engage-input studio-number",
+    }),
     select(UNITS, now.unit, (unit) => put({ unit }), { disabled, "aria-label": `${label}: unit` }),
-    sides && select(sides, now.side, (side) => put({ side }), { disabled, "aria-label": `${label}: before or after` }));
+    sides && select(sides, now.side, (side) => put({ side }), { disabled, "aria-label": `${label}: before or after` }),
+  );
 }

@@ -1,6 +1,10 @@
 // What an author may name at a step: the fields of conditions, and the values of templates.
 export const TEMPLATES = ["customer.email", "customer.phone", "customer.externalId", "customer.id"];
-const FIELDS = { customer: ["customer.email", "customer.phone", "customer.externalId", "customer.userId"], event: ["event.name", "event.messageId", "event.verified"], answer: ["answer.status"] };
+const FIELDS = {
+  customer: ["customer.email", "customer.phone", "customer.externalId", "customer.userId"],
+  event: ["event.name", "event.messageId", "event.verified"],
+  answer: ["answer.status"],
+};
 const EVERY = ["customer", "api", "event", "steps"];
 
 /** The names with which a condition's field may begin, of these roots. */
@@ -30,4 +34,5 @@ const attribute = ({ suggestions }, field) => suggestions.attributes.find(({ nam
 export const frequent = (studio, field) => attribute(studio, field)?.values ?? [];
 const STATUS = /^(answer|steps\.[^.]+)\.status$/;
 /** The kind of value that is there: "text", "number", "flag", or "" where it is not known. */
-export const kindHad = (studio, field) => (STATUS.test(field ?? "") ? "number" : attribute(studio, field)?.kind ?? "");
+export const kindHad = (studio, field) =>
+  STATUS.test(field ?? "") ? "number" : (attribute(studio, field)?.kind ?? "");

@@ -29,8 +29,8 @@ export function reshaped(value, from, to) {
 }
 
 /**
- * The kind of what a test compares with; "json" for what a row cannot show whole. `known` is that of the field's values, if
- * it is known: an empty list has no kind of its own.
+ * The kind of what a test compares with; "json" for what a row cannot show whole. `known` is that of the field's
+ * values, if it is known: an empty list has no kind of its own.
  */
 export function kindOf(value, known = "") {
   if ("to" in value) return "field";
@@ -48,11 +48,15 @@ function kindOfList(list, known) {
   return again.length === list.length && list.every((one, at) => one === again[at]) ? "list" : "json";
 }
 
-export const wordsOf = (list) => (Array.isArray(list) ? list.map((one) => shownName(String(one))).join(", ") : shownName(String(list)));
+export const wordsOf = (list) =>
+  Array.isArray(list) ? list.map((one) => shownName(String(one))).join(", ") : shownName(String(list));
 
 /** The words between commas, as texts or as numbers; what is no list of numbers stays as it was typed. */
 export function listed(words, kind) {
-  const found = words.split(",").map((word) => word.trim()).filter(Boolean);
+  const found = words
+    .split(",")
+    .map((word) => word.trim())
+    .filter(Boolean);
   if (kind === "list") return found;
   const numbers = found.map(numberOf);
   return found.length && !numbers.includes(undefined) ? numbers : unread(words);

@@ -5,7 +5,14 @@ import { isNumber, keptName, read, shownName, write } from "./json.js";
 import { valuesOf } from "./names.js";
 import { numberOf } from "./numbers.js";
 
-const KINDS = [["text", "Text"], ["value", "Value of"], ["number", "Number"], ["flag", "Yes or no"], ["null", "Nothing"], ["json", "JSON"]];
+const KINDS = [
+  ["text", "Text"],
+  ["value", "Value of"],
+  ["number", "Number"],
+  ["flag", "Yes or no"],
+  ["null", "Nothing"],
+  ["json", "JSON"],
+];
 const START = { text: "", value: { $value: "" }, number: 0, flag: true, null: null, json: {} };
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
@@ -14,22 +21,38 @@ function kindOf(value) {
   if (isNumber(value)) return "number";
   if (typeof value === "string") return "text";
   if (typeof value === "boolean") return "flag";
-  return isObject(value) && typeof value.$value === "string" && Object.keys(value).every((name) => name === "$value" || name === "default") ? "value" : "json";
+  return isObject(value) &&
+    typeof value.$value === "string" &&
+    Object.keys(value).every((name) => name === "$value" || name === "default")
+    ? "value"
+    : "json";
 }
 
 /** A text with the names that it may put in. */
 export function textEditor(context) {
   const { value, set, disabled, label, id } = context;
-  const area = el("textarea", { id, class: "engage-input studio-text", rows: 1, disabled, "aria-label": id ? null : label, spellcheck: false });
+  const area = el("textarea", {
+    id,
+    class: "engage-input studio-text",
+    rows: 1,
+    disabled,
+    "aria-label": id ? null : label,
+    spellcheck: false,
+  });
   area.value = typeof value === "string" ? value : value === undefined ? "" : write(value);
   area.addEventListener("change", () => set(area.value === "" && context.optional ? undefined : area.value));
   const names = [["", "Put in…"], ...valuesOf(context.studio).map((name) => [name, name])];
-  const picker = select(names, "", (name) => {
-    area.setRangeText(`{{ ${name} }}`, area.selectionStart, area.selectionEnd, "end");
-    picker.value = "0";
-    area.focus();
-    set(area.value);
-  }, { disabled, "aria-label": `Put a value into ${label}`, class: "engage-input studio-pick" });
+  const picker = select(
+    names,
+    "",
+    (name) => {
+      area.setRangeText(`{{ ${name} }}`, area.selectionStart, area.selectionEnd, "end");
+      picker.value = "0";
+      area.focus();
+      set(area.value);
+    },
+    { disabled, "aria-label": `Put a value into ${label}`, class: "engage-input studio-pick" },
+  );
   return el("div", { class: "studio-with" }, area, picker, previewOf(area, context.studio));
 }
 
@@ -47,7 +70,13 @@ function previewOf(area, studio) {
 }
 
 export function jsonEditor({ value, set, disabled, label, id }) {
-  const area = el("textarea", { id, class: "engage-input engage-json studio-json", disabled, "aria-label": id ? null : `${label} as JSON`, spellcheck: false });
+  const area = el("textarea", {
+    id,
+    class: "engage-input engage-json studio-json",
+    disabled,
+    "aria-label": id ? null : `${label} as JSON`,
+    spellcheck: false,
+  });
   area.value = value === undefined ? "" : write(value, 2);
   const said = el("p", { class: "engage-bad", role: "status" });
   area.addEventListener("change", () => {
@@ -62,13 +91,23 @@ export function jsonEditor({ value, set, disabled, label, id }) {
 }
 
 /** A number as it is written, such as 1.0. */
-export const numberInput = (value, set, more) => readInput(value, set, { of: numberOf, why: "This is no number. One is 99.5, or 1000.", inputMode: "decimal", ...more });
+export const numberInput = (value, set, more) =>
+  readInput(value, set, {
+    of: numberOf,
+    why: "This is no number. One is 99.5, or 1000.",
+    inputMode: "decimal",
+    ...more,
+  });
 
 /** One value of any kind. */
 export function valueEditor(context) {
   const { value, set, disabled, label } = context;
   const kind = kindOf(value);
-  const chosen = select(KINDS, kind, (next) => set(START[next], true), { disabled, "aria-label": `Kind of ${label}`, class: "engage-input studio-kind" });
+  const chosen = select(KINDS, kind, (next) => set(START[next], true), {
+    disabled,
+    "aria-label": `Kind of ${label}`,
+    class: "engage-input studio-kind",
+  });
   return el("div", { class: "studio-value" }, chosen, ofKind(kind, context));
 }
 
@@ -76,8 +115,18 @@ function ofKind(kind, context) {
   const { value, set, disabled, label } = context;
   const named = { disabled, "aria-label": label };
   if (kind === "number") return numberInput(value, set, named);
-  if (kind === "flag") return select([[true, "yes"], [false, "no"]], value, set, named);
-  if (kind === "value") return suggesting(valuesOf(context.studio), value.$value, (name) => set({ ...value, $value: name }), named);
+  if (kind === "flag")
+    return select(
+      [
+        [true, "yes"],
+        [false, "no"],
+      ],
+      value,
+      set,
+      named,
+    );
+  if (kind === "value")
+    return suggesting(valuesOf(context.studio), value.$value, (name) => set({ ...value, $value: name }), named);
   if (kind === "json") return jsonEditor({ ...context, id: undefined });
   return kind === "text" ? textEditor({ ...context, id: undefined, optional: false }) : null;
 }
@@ -88,16 +137,43 @@ export function membersEditor(context, editor = valueEditor, start = "") {
   const value = context.value ?? {};
   if (!isObject(value)) return jsonEditor(context);
   const entries = Object.entries(value);
-  const held = holding(entries, (next, reshape) => set(next.length || !context.optional ? Object.fromEntries(next) : undefined, reshape));
+  const held = holding(entries, (next, reshape) =>
+    set(next.length || !context.optional ? Object.fromEntries(next) : undefined, reshape),
+  );
   const whyNot = (name, to) => {
     if (to && (to === shownName(name) || !Object.hasOwn(value, keptName(to)))) return "";
     return `${to ? "There is one of this name already" : "It needs a name"}. It stays ${shownName(name)}.`;
   };
-  const rows = entries.map(([name, inner], at) => el("div", { class: "studio-member" },
-    el("div", {}, entered(shownName(name), (to) => !whyNot(name, to) && held.set(held.now.with(at, [keptName(to), held.now[at][1]]), true), { whyNot: (to) => whyNot(name, to), disabled, "aria-label": `Name ${at + 1} in ${label}` })),
-    editor({ ...context, id: undefined, value: inner, label: `${label} ${shownName(name)}`, set: (next, reshape) => held.set(held.now.with(at, [name, next === undefined ? start : next]), reshape) }),
-    button("×", () => held.set(held.now.toSpliced(at, 1), true), { disabled, "aria-label": `Take ${shownName(name)} out of ${label}` })));
-  const add = button("Add", () => held.set([...held.now, [free(value), start]], true), { disabled, "aria-label": `Add to ${label}` });
+  const rows = entries.map(([name, inner], at) =>
+    el(
+      "div",
+      { class: "studio-member" },
+      el(
+        "div",
+        {},
+        entered(
+          shownName(name),
+          (to) => !whyNot(name, to) && held.set(held.now.with(at, [keptName(to), held.now[at][1]]), true),
+          { whyNot: (to) => whyNot(name, to), disabled, "aria-label": `Name ${at + 1} in ${label}` },
+        ),
+      ),
+      editor({
+        ...context,
+        id: undefined,
+        value: inner,
+        label: `${label} ${shownName(name)}`,
+        set: (next, reshape) => held.set(held.now.with(at, [name, next === undefined ? start : next]), reshape),
+      }),
+      button("×", () => held.set(held.now.toSpliced(at, 1), true), {
+        disabled,
+        "aria-label": `Take ${shownName(name)} out of ${label}`,
+      }),
+    ),
+  );
+  const add = button("Add", () => held.set([...held.now, [free(value), start]], true), {
+    disabled,
+    "aria-label": `Add to ${label}`,
+  });
   return el("div", { class: "studio-members" }, rows, add);
 }
 
@@ -112,18 +188,26 @@ export function bodyEditor(context) {
   const { value, disabled, label } = context;
   const plain = isObject(value) && !("$value" in value);
   const asJson = context.studio.asJson.has(context.place) || !plain;
-  const shown = select([[false, "Names and values"], [true, "JSON"]], asJson, (json) => {
-    context.studio.asJson[json ? "add" : "delete"](context.place);
-    context.reshape();
-  }, { disabled: disabled || !plain, "aria-label": `How ${label} is shown` });
+  const shown = select(
+    [
+      [false, "Names and values"],
+      [true, "JSON"],
+    ],
+    asJson,
+    (json) => {
+      context.studio.asJson[json ? "add" : "delete"](context.place);
+      context.reshape();
+    },
+    { disabled: disabled || !plain, "aria-label": `How ${label} is shown` },
+  );
   return el("div", {}, shown, asJson ? jsonEditor(context) : membersEditor({ ...context, optional: false }));
 }
 
 /** Secrets by name: texts, of which *** is what is stored. */
-export const headersEditor = (context) => membersEditor(context, ({ value, set, disabled, label }) => (
-  input(typeof value === "string" ? value : write(value), set, { disabled, "aria-label": label })
-));
+export const headersEditor = (context) =>
+  membersEditor(context, ({ value, set, disabled, label }) =>
+    input(typeof value === "string" ? value : write(value), set, { disabled, "aria-label": label }),
+  );
 
 /** Paths by name. */
 export const pathsEditor = headersEditor;
-

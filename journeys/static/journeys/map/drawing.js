@@ -55,26 +55,44 @@ function arranged(drawing, host) {
     if (edge.count) lines.unshift(countOf(edge));
     lines.push(...(edge.told ?? []).flatMap((text) => wrapped(text, WAY.letters, WAY.lines)));
     const room = edge.room ?? 0;
-    const size = { width: Math.max(room, ...lines.map((line) => line.length * WAY.letter)), height: lines.length * WAY.line + room };
+    const size = {
+      width: Math.max(room, ...lines.map((line) => line.length * WAY.letter)),
+      height: lines.length * WAY.line + room,
+    };
     sizes.setEdge(edge.source, edge.to ?? edge.target, { ...size, labelpos: "c" }, edge.slot);
     return { ...edge, lines, breadth: breadthOf(edge.count), size };
   });
   host.placed = placed(sizes, { before: host.placed, isMany });
   const { graph } = host.placed;
   return {
-    width: graph.graph().width + side, height: graph.graph().height,
-    nodes: boxes.map((box) => ({ ...box, side, breadth: breadthOf(box.leaving?.count), at: graph.node(box.key ?? box.id) })),
+    width: graph.graph().width + side,
+    height: graph.graph().height,
+    nodes: boxes.map((box) => ({
+      ...box,
+      side,
+      breadth: breadthOf(box.leaving?.count),
+      at: graph.node(box.key ?? box.id),
+    })),
     edges: ways.map((way) => ({ ...way, at: graph.edge(way.source, way.to ?? way.target, way.slot) })),
   };
 }
 
 /** Each way to an end gets an end of its own: long ways to one are hard to follow, and take long to lay out. */
 function withEndsOfTheirOwn({ nodes, edges }) {
-  const ends = new Map(nodes.filter(({ type }) => type === "completed" || type === "exited").map((end) => [end.id, end]));
-  const near = edges.filter(({ target }) => ends.has(target)).map(({ source, target, lit }) => {
-    const end = ends.get(target);
-    return { ...end, key: `${target} ${source}`, notes: lit ? end.notes : [], mark: lit || !end.mark ? end.mark : "unvisited" };
-  });
+  const ends = new Map(
+    nodes.filter(({ type }) => type === "completed" || type === "exited").map((end) => [end.id, end]),
+  );
+  const near = edges
+    .filter(({ target }) => ends.has(target))
+    .map(({ source, target, lit }) => {
+      const end = ends.get(target);
+      return {
+        ...end,
+        key: `${target} ${source}`,
+        notes: lit ? end.notes : [],
+        mark: lit || !end.mark ? end.mark : "unvisited",
+      };
+    });
   return {
     nodes: [...nodes.filter(({ id }) => !ends.has(id)), ...near],
     edges: edges.map((edge) => (ends.has(edge.target) ? { ...edge, to: `${edge.target} ${edge.source}` } : edge)),
@@ -109,11 +127,21 @@ function made(name, attributes, ...children) {
 }
 
 function arrowheads(prefix) {
-  const head = (kind) => made(
-    "marker",
-    { id: `${prefix}-${kind}`, viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 10, markerHeight: 10, orient: "auto", markerUnits: "userSpaceOnUse" },
-    made("path", { d: "M0 0 10 5 0 10z", class: `engage-map-head ${kind}` }),
-  );
+  const head = (kind) =>
+    made(
+      "marker",
+      {
+        id: `${prefix}-${kind}`,
+        viewBox: "0 0 10 10",
+        refX: 9,
+        refY: 5,
+        markerWidth: 10,
+        markerHeight: 10,
+        orient: "auto",
+        markerUnits: "userSpaceOnUse",
+      },
+      made("path", { d: "M0 0 10 5 0 10z", class: `engage-map-head ${kind}` }),
+    );
   return made("defs", {}, head("way"), head("lit"));
 }
 
@@ -122,25 +150,50 @@ function wayOf(edge, prefix) {
   const isLeaving = edge.target === ENDS_EARLY;
   const classes = ["engage-map-way", kind, isLeaving ? "leaving" : edge.count === 0 ? "unused" : ""];
   const path = made("path", {
-    d: curve(edge.at.points), class: classes.filter(Boolean).join(" "), "stroke-width": Math.max(isLeaving ? LEAVING.thinnest : 0, edge.breadth).toFixed(1),
-    "marker-end": `url(#${prefix}-${kind})`, "data-way": `${edge.source} ${edge.target}`,
+    d: curve(edge.at.points),
+    class: classes.filter(Boolean).join(" "),
+    "stroke-width": Math.max(isLeaving ? LEAVING.thinnest : 0, edge.breadth).toFixed(1),
+    "marker-end": `url(#${prefix}-${kind})`,
+    "data-way": `${edge.source} ${edge.target}`,
   });
   path.append(made("title", {}, wordsOfWay(edge)));
   return path;
 }
 
-const lengthOfLeaving = ({ leaving }) => (leaving ? Math.max(LEAVING.shortest, (countOf({ count: leaving.count ?? "" }).length + 2) * WAY.letter) : 0);
+const lengthOfLeaving = ({ leaving }) =>
+  leaving ? Math.max(LEAVING.shortest, (countOf({ count: leaving.count ?? "" }).length + 2) * WAY.letter) : 0;
 
 /** Out of the side of the box, with how many went there. */
 function leavingOf(node, prefix) {
-  const { at: { x, y, width }, leaving, side, breadth } = node;
+  const {
+    at: { x, y, width },
+    leaving,
+    side,
+    breadth,
+  } = node;
   const path = made("path", {
-    d: `M${x + width / 2} ${y}h${side - 2}`, class: "engage-map-way leaving",
-    "stroke-width": Math.max(LEAVING.thinnest, breadth).toFixed(1), "marker-end": `url(#${prefix}-way)`, "data-leaving": node.id,
+    d: `M${x + width / 2} ${y}h${side - 2}`,
+    class: "engage-map-way leaving",
+    "stroke-width": Math.max(LEAVING.thinnest, breadth).toFixed(1),
+    "marker-end": `url(#${prefix}-way)`,
+    "data-leaving": node.id,
   });
-  path.append(made("title", {}, `${node.id} is left early${leaving.count ? ` by ${countOf(leaving)}` : ""}: ${leaving.told.join("; ")}`));
+  path.append(
+    made(
+      "title",
+      {},
+      `${node.id} is left early${leaving.count ? ` by ${countOf(leaving)}` : ""}: ${leaving.told.join("; ")}`,
+    ),
+  );
   if (!leaving.count) return [path];
-  return [path, made("text", { x: x + width / 2 + 6, y: y - breadth / 2 - 4, class: "engage-map-words engage-map-count" }, countOf(leaving))];
+  return [
+    path,
+    made(
+      "text",
+      { x: x + width / 2 + 6, y: y - breadth / 2 - 4, class: "engage-map-words engage-map-count" },
+      countOf(leaving),
+    ),
+  ];
 }
 
 function countOf({ count, share }) {
@@ -166,7 +219,14 @@ function textOfWay(edge) {
   if (!edge.lines.length) return [];
   const { x, y } = edge.at;
   const { width, height } = edge.size;
-  const back = made("rect", { x: x - width / 2 - 3, y: y - height / 2 - 1, width: width + 6, height: height + 2, rx: 3, class: "engage-map-back" });
+  const back = made("rect", {
+    x: x - width / 2 - 3,
+    y: y - height / 2 - 1,
+    width: width + 6,
+    height: height + 2,
+    rx: 3,
+    class: "engage-map-back",
+  });
   const text = made("text", { class: `engage-map-words${edge.lit ? " lit" : ""}`, "text-anchor": "middle" });
   edge.lines.forEach((line, at) => {
     const counted = edge.count && at === 0 ? "engage-map-count" : null;
@@ -190,9 +250,14 @@ function boxOf(node) {
   if (node.title) written(wrapped(node.title, 28, 1), "engage-map-title");
   for (const text of node.lines) written(text, "engage-map-label");
   const notes = node.notes ?? [];
-  const parts = notes.flatMap(({ text, kind }, at) => [...(at ? [" · "] : []), made("tspan", { class: `engage-map-note ${kind ?? ""}` }, text)]);
+  const parts = notes.flatMap(({ text, kind }, at) => [
+    ...(at ? [" · "] : []),
+    made("tspan", { class: `engage-map-note ${kind ?? ""}` }, text),
+  ]);
   if (parts.length) written(parts, "engage-map-notes");
-  const words = [node.title, node.label, ...notes.map((note) => note.text), ...(node.warnings ?? [])].filter(Boolean).join(", ");
+  const words = [node.title, node.label, ...notes.map((note) => note.text), ...(node.warnings ?? [])]
+    .filter(Boolean)
+    .join(", ");
   group.append(made("title", {}, words));
   if (!node.href) return group;
   return made("a", { href: node.href, "aria-label": words }, group);
@@ -210,7 +275,12 @@ function equip(host) {
     bar.append(one);
   };
   const times = (factor) => zoomTo(host, host.zoom * factor);
-  const acts = { "+": () => times(ZOOM.step), "-": () => times(1 / ZOOM.step), 0: () => zoomTo(host, fitting(host)), 1: () => zoomTo(host, 1) };
+  const acts = {
+    "+": () => times(ZOOM.step),
+    "-": () => times(1 / ZOOM.step),
+    0: () => zoomTo(host, fitting(host)),
+    1: () => zoomTo(host, 1),
+  };
   button("+", "Zoom in (+)", acts["+"]);
   button("−", "Zoom out (-)", acts["-"]);
   button("Fit", "Show all of it (0)", acts[0]);
@@ -227,11 +297,15 @@ function equip(host) {
       act();
     }
   });
-  viewport.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return; // the page scrolls on
-    event.preventDefault();
-    zoomTo(host, host.zoom * Math.exp(-event.deltaY / 300), event);
-  }, { passive: false });
+  viewport.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return; // the page scrolls on
+      event.preventDefault();
+      zoomTo(host, host.zoom * Math.exp(-event.deltaY / 300), event);
+    },
+    { passive: false },
+  );
   pans(viewport);
   host.replaceChildren(bar, viewport);
   host.viewport = viewport;
@@ -258,14 +332,16 @@ function pans(viewport) {
 }
 
 const tallest = (viewport) => parseFloat(getComputedStyle(viewport).maxHeight) || viewport.clientHeight;
-const fitting = ({ viewport, size }) =>
-  Math.min(1, viewport.clientWidth / size.width, tallest(viewport) / size.height);
+const fitting = ({ viewport, size }) => Math.min(1, viewport.clientWidth / size.width, tallest(viewport) / size.height);
 
 /** All of it if that can be read; otherwise where customers enter, or stand. */
 function begin(host) {
   const { viewport, focus } = host;
   const whole = fitting(host);
-  show(host, whole >= ZOOM.readable ? whole : Math.max(ZOOM.readable, Math.min(1, viewport.clientWidth / host.size.width)));
+  show(
+    host,
+    whole >= ZOOM.readable ? whole : Math.max(ZOOM.readable, Math.min(1, viewport.clientWidth / host.size.width)),
+  );
   const { x, y, height } = focus.at;
   const above = focus.mark === "here" ? viewport.clientHeight / 2 : (height / 2 + 16) * host.zoom;
   viewport.scrollTo(x * host.zoom - viewport.clientWidth / 2, y * host.zoom - above);

@@ -25,14 +25,18 @@ export function edit(area, { url, examples }) {
       if (!answer.ok || answer.redirected) throw new Error(`${answer.status}`);
       show(await answer.json());
     } catch (error) {
-      if (error.name !== "AbortError") told.textContent = "It could not be checked just now; it is checked when it is saved.";
+      if (error.name !== "AbortError")
+        told.textContent = "It could not be checked just now; it is checked when it is saved.";
     }
   };
   const show = ({ mistakes, more, warnings, drawing }) => {
     const number = mistakes.length + more;
-    const found = [number && counted(number, "mistake"), warnings.length && counted(warnings.length, "warning")].filter(Boolean);
+    const found = [number && counted(number, "mistake"), warnings.length && counted(warnings.length, "warning")].filter(
+      Boolean,
+    );
     told.textContent = found.length ? `${found.join(", ")}:` : "No mistakes.";
-    for (const one of fields) if (one.dataset?.form) one.dispatchEvent(new CustomEvent("told", { detail: placed(mistakes, one.name) }));
+    for (const one of fields)
+      if (one.dataset?.form) one.dispatchEvent(new CustomEvent("told", { detail: placed(mistakes, one.name) }));
     list.replaceChildren(...mistakes.map((one) => itemOf(one, "")), ...warnings.map((one) => itemOf(one, "warning")));
     host.hidden = !drawing && !host.viewport;
     host.classList.toggle("stale", !drawing);
@@ -54,10 +58,13 @@ function made(name, properties) {
 const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
 /** Those of the field, as {place, message}: each message begins with its place. */
-const placed = (mistakes, name) => mistakes.filter(({ field }) => field === name).map(({ message }) => {
-  const [place] = message.split(" ", 1);
-  return { place, message: message.slice(place.length).trim() };
-});
+const placed = (mistakes, name) =>
+  mistakes
+    .filter(({ field }) => field === name)
+    .map(({ message }) => {
+      const [place] = message.split(" ", 1);
+      return { place, message: message.slice(place.length).trim() };
+    });
 
 function itemOf({ field, message, line, begin, end }, kind) {
   const area = document.getElementById(`id_${field}`);
@@ -79,7 +86,11 @@ function itemOf({ field, message, line, begin, end }, kind) {
 function menuOf(area, examples) {
   const menu = made("select", {});
   menu.setAttribute("aria-label", "A step to insert");
-  menu.append(...examples.map(({ type, text }, at) => made("option", { value: at, textContent: `${type}: ${JSON.parse(text).id}` })));
+  menu.append(
+    ...examples.map(({ type, text }, at) =>
+      made("option", { value: at, textContent: `${type}: ${JSON.parse(text).id}` }),
+    ),
+  );
   const button = made("button", { type: "button", textContent: "Insert", className: "engage-button" });
   button.addEventListener("click", () => insert(area, JSON.parse(examples[menu.value].text)));
   const bar = made("div", { className: "engage-map-choice" });
@@ -87,7 +98,7 @@ function menuOf(area, examples) {
   return bar;
 }
 
-/** Puts the step after the one in which the cursor is, with an id of its own and without ways to where there is nothing. */
+/** Puts the step after the one in which the cursor is, with an id of its own and without ways to where nothing is. */
 function insert(area, example) {
   const text = area.value;
   const known = new Set([...text.matchAll(/"id"\s*:\s*"([^"]*)"/g)].map((found) => found[1]));
@@ -127,8 +138,12 @@ const WAYS = new Set(["next", "onEvent", "onTimeout", "else"]);
 function fitting(value, known) {
   if (Array.isArray(value)) return value.map((item) => fitting(item, known));
   if (value === null || typeof value !== "object") return value;
-  const kept = Object.entries(value).filter(([name, to]) => name !== "onEvent" && name !== "onTimeout" && name !== "else" || known.has(to));
-  return Object.fromEntries(kept.map(([name, to]) => [name, WAYS.has(name) && !known.has(to) ? null : fitting(to, known)]));
+  const kept = Object.entries(value).filter(
+    ([name, to]) => (name !== "onEvent" && name !== "onTimeout" && name !== "else") || known.has(to),
+  );
+  return Object.fromEntries(
+    kept.map(([name, to]) => [name, WAYS.has(name) && !known.has(to) ? null : fitting(to, known)]),
+  );
 }
 
 /** The first position from here on that is in no step. */

@@ -7,7 +7,10 @@ import { layout } from "./dagre/dagre.esm.js";
  * a better one.
  */
 export function placed(graph, { before, isMany }) {
-  const sizes = [graph.nodes().map((id) => [id, graph.node(id)]), graph.edges().map((edge) => [edge, graph.edge(edge)])];
+  const sizes = [
+    graph.nodes().map((id) => [id, graph.node(id)]),
+    graph.edges().map((edge) => [edge, graph.edge(edge)]),
+  ];
   const shape = JSON.stringify([graph.graph(), ...sizes]);
   if (before?.shape === shape) return before;
   let isSearched = true;
@@ -24,7 +27,9 @@ export function placed(graph, { before, isMany }) {
 function crosses(ranked) {
   const ways = ranked.edges().map(({ v, w }) => [ranked.node(v), ranked.node(w)]);
   ways.sort(([a, b], [c, d]) => a.rank - c.rank || a.order - c.order || b.order - d.order);
-  return ways.some(([from, to], at) => at > 0 && ways[at - 1][0].rank === from.rank && to.order < ways[at - 1][1].order);
+  return ways.some(
+    ([from, to], at) => at > 0 && ways[at - 1][0].rank === from.rank && to.order < ways[at - 1][1].order,
+  );
 }
 
 /** A search for an order begins on the right: what stands first in the definition goes to the left. */

@@ -18,33 +18,65 @@ export function drawInto(host, studio, acts) {
     const id = box.dataset.step;
     if (id.startsWith("@")) continue;
     acting(box, `Step ${id}`, () => acts.choose(id, true));
-    if (!studio.disabled) dragged(box, host, { places: () => studio.model.placesFor(studio, id), drop: (way) => acts.movedTo(id, way) });
+    if (!studio.disabled)
+      dragged(box, host, { places: () => studio.model.placesFor(studio, id), drop: (way) => acts.movedTo(id, way) });
   }
   if (studio.disabled) return;
   svg.append(...edges.filter(({ room }) => room).map((edge) => plusOn(edge, acts)));
-  const again = focused.step ? `[data-step="${focused.step}"]` : focused.way ? `[data-way="${focused.way}"].studio-map-plus` : "";
+  const again = focused.step
+    ? `[data-step="${focused.step}"]`
+    : focused.way
+      ? `[data-way="${focused.way}"].studio-map-plus`
+      : "";
   if (again) svg.querySelector(again)?.focus();
 }
 
 function drawingOf(studio) {
   const { steps, exitOn, chosen } = studio;
   const slots = studio.model.slotsOf(studio);
-  const edges = [{ source: ENTRY, target: steps[0]?.id ?? "@completed", label: "", slot: ENTRY, way: { from: ENTRY, path: null } }];
+  const edges = [
+    { source: ENTRY, target: steps[0]?.id ?? "@completed", label: "", slot: ENTRY, way: { from: ENTRY, path: null } },
+  ];
   for (const step of steps) {
     const own = slots.get(step.id);
     const labels = studio.waysOf(step);
     own.forEach(({ path, label, target }, at) => {
       const words = own.length > 1 ? labels[at] || label : "";
-      if (target !== undefined) edges.push({ source: step.id, target: target ?? "@completed", label: words, slot: path.join(), way: { from: step.id, path } });
+      if (target !== undefined)
+        edges.push({
+          source: step.id,
+          target: target ?? "@completed",
+          label: words,
+          slot: path.join(),
+          way: { from: step.id, path },
+        });
     });
-    if (step.type === "exit" || step.onFailure === "exit") edges.push({ source: step.id, target: "@exited", label: step.type === "exit" ? "" : "failed", slot: "exit" });
+    if (step.type === "exit" || step.onFailure === "exit")
+      edges.push({ source: step.id, target: "@exited", label: step.type === "exit" ? "" : "failed", slot: "exit" });
   }
-  const leaving = exitOn?.length ? { count: null, told: exitOn.map(({ event }) => (event === undefined ? "a condition holds" : `the event '${event}'`)) } : null;
-  const ends = [["@completed", "completed", "Completed"], ["@exited", "exited", "Exited"]].filter(([id]) => edges.some(({ target }) => target === id));
+  const leaving = exitOn?.length
+    ? {
+        count: null,
+        told: exitOn.map(({ event }) => (event === undefined ? "a condition holds" : `the event '${event}'`)),
+      }
+    : null;
+  const ends = [
+    ["@completed", "completed", "Completed"],
+    ["@exited", "exited", "Exited"],
+  ].filter(([id]) => edges.some(({ target }) => target === id));
   return {
     nodes: [
       { id: ENTRY, type: "entry", title: "", label: "Entered", notes: [] },
-      ...steps.map((step) => ({ id: step.id, type: step.type, title: step.id, label: studio.wordsOf(step), notes: notesOf(studio, step), warnings: studio.foundAt(step.id).map(({ message }) => message), mark: step.id === chosen ? "here" : undefined, leaving: step.type === "exit" ? null : leaving })),
+      ...steps.map((step) => ({
+        id: step.id,
+        type: step.type,
+        title: step.id,
+        label: studio.wordsOf(step),
+        notes: notesOf(studio, step),
+        warnings: studio.foundAt(step.id).map(({ message }) => message),
+        mark: step.id === chosen ? "here" : undefined,
+        leaving: step.type === "exit" ? null : leaving,
+      })),
       ...ends.map(([id, type, label]) => ({ id, type, title: "", label, notes: [] })),
     ],
     edges: edges.map((edge) => ({ ...edge, count: null, room: edge.way && !studio.disabled ? ROOM : 0 })),

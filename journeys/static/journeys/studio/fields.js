@@ -6,9 +6,25 @@ import { shownName } from "../../customers/forms/json.js";
 import { durationEditor, offsetEditor } from "../../customers/forms/lengths.js";
 import { wholeOf } from "../../customers/forms/numbers.js";
 import { ofPercent, percentOf } from "../../customers/forms/percents.js";
-import { bodyEditor, headersEditor, jsonEditor, membersEditor, numberInput, pathsEditor, textEditor } from "../../customers/forms/values.js";
+import {
+  bodyEditor,
+  headersEditor,
+  jsonEditor,
+  membersEditor,
+  numberInput,
+  pathsEditor,
+  textEditor,
+} from "../../customers/forms/values.js";
 
-const DAYS = { mo: "Monday", tu: "Tuesday", we: "Wednesday", th: "Thursday", fr: "Friday", sa: "Saturday", su: "Sunday" };
+const DAYS = {
+  mo: "Monday",
+  tu: "Tuesday",
+  we: "Wednesday",
+  th: "Thursday",
+  fr: "Friday",
+  sa: "Saturday",
+  su: "Sunday",
+};
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /**
@@ -23,7 +39,8 @@ function fieldOf(about, context) {
   const id = newId();
   const { one, told } = editorOf(about, { ...context, id });
   const help = about.help ? el("p", { class: "studio-help" }, about.help) : null;
-  if (GROUPS.has(about.type)) return el("fieldset", { class: "studio-field" }, el("legend", {}, about.label), help, one, told);
+  if (GROUPS.has(about.type))
+    return el("fieldset", { class: "studio-field" }, el("legend", {}, about.label), help, one, told);
   return el("div", { class: "studio-field" }, el("label", { htmlFor: id }, about.label), one, help, told);
 }
 
@@ -31,8 +48,17 @@ function fieldOf(about, context) {
 export function editorOf(about, { value, put, studio, disabled, reshape, place: within, id }) {
   const place = within ? `${within}.${about.name}` : about.name;
   const one = EDITORS[about.type]({
-    about, id, place, disabled, studio, reshape, label: about.label, optional: !about.required && !("start" in about),
-    value: value[about.name], set: (next, again) => put(about.name, next, again), owner: value,
+    about,
+    id,
+    place,
+    disabled,
+    studio,
+    reshape,
+    label: about.label,
+    optional: !about.required && !("start" in about),
+    value: value[about.name],
+    set: (next, again) => put(about.name, next, again),
+    owner: value,
   });
   return { one, told: said(place) };
 }
@@ -43,40 +69,88 @@ function variants(about, context) {
   const names = about.variants.map(({ name }) => name);
   const chosen = names.find((name) => value[name] !== undefined && value[name] !== null);
   const all = about.variants.flatMap(({ fields }) => fields.map(({ name }) => name));
-  const options = [...(about.otherwise || !chosen ? [[undefined, about.otherwise || "…"]] : []), ...about.variants.map(({ name, label }) => [name, label])];
+  const options = [
+    ...(about.otherwise || !chosen ? [[undefined, about.otherwise || "…"]] : []),
+    ...about.variants.map(({ name, label }) => [name, label]),
+  ];
   const change = (name) => {
     const fields = about.variants.find((one) => one.name === name)?.fields ?? [];
     const start = fields.filter((field) => "start" in field).map((field) => [field.name, field.start]);
-    replace((now) => Object.fromEntries([...Object.entries(now).filter(([key]) => !all.includes(key)), ...start]), true);
+    replace(
+      (now) => Object.fromEntries([...Object.entries(now).filter(([key]) => !all.includes(key)), ...start]),
+      true,
+    );
   };
   const id = newId();
   const fields = about.variants.find(({ name }) => name === chosen)?.fields ?? [];
-  return el("div", { class: "studio-variants" },
-    el("div", { class: "studio-field" }, el("label", { htmlFor: id }, about.label), select(options, chosen, change, { id, disabled })),
-    fieldsOf(fields, context));
+  return el(
+    "div",
+    { class: "studio-variants" },
+    el(
+      "div",
+      { class: "studio-field" },
+      el("label", { htmlFor: id }, about.label),
+      select(options, chosen, change, { id, disabled }),
+    ),
+    fieldsOf(fields, context),
+  );
 }
 
 function zone({ value, set, disabled, id, label, optional, studio }) {
   const zones = Intl.supportedValuesOf ? ["UTC", ...Intl.supportedValuesOf("timeZone")] : ["UTC"];
   const own = isObject(value);
   const held = holding(value, set);
-  const options = [[false, "Of a place"], [true, "Of the customer"]];
-  const how = select(options, own, (by) => set(by ? { from: "customer.timezone", else: value || "UTC" } : value.else ?? "UTC", true), { disabled, "aria-label": `${label}: whose` });
-  const place = suggesting(zones, own ? value.else : value, (name) => held.set(own ? { ...held.now, else: name } : name || (optional ? undefined : "")), { disabled, id });
+  const options = [
+    [false, "Of a place"],
+    [true, "Of the customer"],
+  ];
+  const how = select(
+    options,
+    own,
+    (by) => set(by ? { from: "customer.timezone", else: value || "UTC" } : (value.else ?? "UTC"), true),
+    { disabled, "aria-label": `${label}: whose` },
+  );
+  const place = suggesting(
+    zones,
+    own ? value.else : value,
+    (name) => held.set(own ? { ...held.now, else: name } : name || (optional ? undefined : "")),
+    { disabled, id },
+  );
   if (!own) return el("div", { class: "studio-with" }, how, place);
   const names = studio.suggestions.attributes.map(({ name }) => `customer.${name}`);
-  return el("div", { class: "studio-with" }, how, suggesting(names, value.from, (from) => held.set({ ...held.now, from }), { disabled, "aria-label": `${label}: field` }), el("span", {}, "else"), place);
+  return el(
+    "div",
+    { class: "studio-with" },
+    how,
+    suggesting(names, value.from, (from) => held.set({ ...held.now, from }), {
+      disabled,
+      "aria-label": `${label}: field`,
+    }),
+    el("span", {}, "else"),
+    place,
+  );
 }
 
 function days({ value, set, disabled, about }) {
   const chosen = Array.isArray(value) ? value : [];
-  const boxes = about.choices.map((day) => el("label", { class: "studio-day" },
-    el("input", { type: "checkbox", checked: chosen.includes(day), disabled, change: ({ target }) => {
-      const at = chosen.indexOf(day);
-      if (target.checked) chosen.push(day);
-      else if (at >= 0) chosen.splice(at, 1);
-      set(chosen.length ? about.choices.filter((one) => chosen.includes(one)) : undefined);
-    } }), DAYS[day] ?? day));
+  const boxes = about.choices.map((day) =>
+    el(
+      "label",
+      { class: "studio-day" },
+      el("input", {
+        type: "checkbox",
+        checked: chosen.includes(day),
+        disabled,
+        change: ({ target }) => {
+          const at = chosen.indexOf(day);
+          if (target.checked) chosen.push(day);
+          else if (at >= 0) chosen.splice(at, 1);
+          set(chosen.length ? about.choices.filter((one) => chosen.includes(one)) : undefined);
+        },
+      }),
+      DAYS[day] ?? day,
+    ),
+  );
   return el("div", { class: "studio-days" }, boxes);
 }
 
@@ -96,17 +170,41 @@ function inAppStep({ value, set, disabled, id, studio }) {
 function list(context) {
   const { value, set, about, disabled } = context;
   if (!Array.isArray(value)) return jsonEditor(context);
-  const total = about.fields.some(({ type }) => type === "weight") ? value.reduce((sum, { weight }) => sum + (Number(weight) || 0), 0) : 0;
+  const total = about.fields.some(({ type }) => type === "weight")
+    ? value.reduce((sum, { weight }) => sum + (Number(weight) || 0), 0)
+    : 0;
   const held = holding(value, set);
-  const start = () => about.begins ?? Object.fromEntries(about.fields.map((field) => [field.name, field.type === "step" ? null : field.start]));
-  const items = value.map((item, at) => el("fieldset", { class: "studio-item" },
-    el("legend", {}, `${about.item} ${at + 1}`, total ? ` (${((100 * Number(item.weight)) / total).toPrecision(3)} %)` : ""),
-    objectEditor({
-      ...context, id: undefined, about, value: item, place: `${context.place}[${at}]`, label: `${about.item} ${at + 1}`,
-      set: (next, again) => held.set(held.now.with(at, next ?? {}), again),
-    }), said(`${context.place}[${at}]`),
-    button(`Take out ${about.item} ${at + 1}`, () => held.set(held.now.toSpliced(at, 1), true), { disabled: disabled || value.length <= about.least })));
-  const add = button(`Add a ${about.item}`, () => held.set([...held.now, start()], true), { disabled: disabled || value.length >= about.most });
+  const start = () =>
+    about.begins ??
+    Object.fromEntries(about.fields.map((field) => [field.name, field.type === "step" ? null : field.start]));
+  const items = value.map((item, at) =>
+    el(
+      "fieldset",
+      { class: "studio-item" },
+      el(
+        "legend",
+        {},
+        `${about.item} ${at + 1}`,
+        total ? ` (${((100 * Number(item.weight)) / total).toPrecision(3)} %)` : "",
+      ),
+      objectEditor({
+        ...context,
+        id: undefined,
+        about,
+        value: item,
+        place: `${context.place}[${at}]`,
+        label: `${about.item} ${at + 1}`,
+        set: (next, again) => held.set(held.now.with(at, next ?? {}), again),
+      }),
+      said(`${context.place}[${at}]`),
+      button(`Take out ${about.item} ${at + 1}`, () => held.set(held.now.toSpliced(at, 1), true), {
+        disabled: disabled || value.length <= about.least,
+      }),
+    ),
+  );
+  const add = button(`Add a ${about.item}`, () => held.set([...held.now, start()], true), {
+    disabled: disabled || value.length >= about.most,
+  });
   return el("div", {}, items, add);
 }
 
@@ -116,19 +214,32 @@ function objectEditor(context) {
   const value = context.value ?? {};
   if (!isObject(value)) return jsonEditor(context);
   const held = holding(value, set);
-  const asked = about.fields.flatMap((field) => (field.type === "variants" ? field.variants.flatMap(({ fields }) => fields) : [field]));
+  const asked = about.fields.flatMap((field) =>
+    field.type === "variants" ? field.variants.flatMap(({ fields }) => fields) : [field],
+  );
   const others = Object.keys(value).filter((name) => !asked.some((field) => field.name === name));
-  return el("div", { class: "studio-object" }, fieldsOf(about.fields, {
-    ...context, value,
-    put: (name, next, again) => held.set(put(held.now, name, next), again),
-    replace: (change, again) => held.set(change(held.now), again),
-  }), others.length ? el("p", { class: "studio-help" }, `It also holds ${others.map(shownName).join(", ")}, which JSON shows.`) : null);
+  return el(
+    "div",
+    { class: "studio-object" },
+    fieldsOf(about.fields, {
+      ...context,
+      value,
+      put: (name, next, again) => held.set(put(held.now, name, next), again),
+      replace: (change, again) => held.set(change(held.now), again),
+    }),
+    others.length
+      ? el("p", { class: "studio-help" }, `It also holds ${others.map(shownName).join(", ")}, which JSON shows.`)
+      : null,
+  );
 }
 
 /** As objectEditor; an empty one that may be left out is none. */
-const object = (context) => objectEditor({
-  ...context, set: (next, again) => context.set(context.optional && isObject(next) && !Object.keys(next).length ? undefined : next, again),
-});
+const object = (context) =>
+  objectEditor({
+    ...context,
+    set: (next, again) =>
+      context.set(context.optional && isObject(next) && !Object.keys(next).length ? undefined : next, again),
+  });
 
 /** The object with this in it; undefined takes it out. */
 export function put(value, name, inner) {
@@ -140,11 +251,30 @@ export function put(value, name, inner) {
 function auth({ value, set, disabled, label }) {
   const kind = isObject(value) ? ["bearer", "basic"].find((name) => name in value) : undefined;
   const start = { bearer: { bearer: "" }, basic: { basic: { user: "", password: "" } } };
-  const how = select([[undefined, "Without"], ["bearer", "A token"], ["basic", "User and password"]], kind, (next) => set(start[next], true), { disabled, "aria-label": label });
-  if (kind === "bearer") return el("div", { class: "studio-with" }, how, input(value.bearer, (bearer) => set({ bearer }), { disabled, "aria-label": "Token" }));
+  const how = select(
+    [
+      [undefined, "Without"],
+      ["bearer", "A token"],
+      ["basic", "User and password"],
+    ],
+    kind,
+    (next) => set(start[next], true),
+    { disabled, "aria-label": label },
+  );
+  if (kind === "bearer")
+    return el(
+      "div",
+      { class: "studio-with" },
+      how,
+      input(value.bearer, (bearer) => set({ bearer }), { disabled, "aria-label": "Token" }),
+    );
   if (kind !== "basic") return how;
   const held = holding(value, set);
-  const inner = (name, words) => input(value.basic[name], (next) => held.set({ basic: { ...held.now.basic, [name]: next } }), { disabled, "aria-label": words });
+  const inner = (name, words) =>
+    input(value.basic[name], (next) => held.set({ basic: { ...held.now.basic, [name]: next } }), {
+      disabled,
+      "aria-label": words,
+    });
   return el("div", { class: "studio-with" }, how, inner("user", "User"), inner("password", "Password"));
 }
 
@@ -154,42 +284,127 @@ function inputs(context) {
   const schema = studio.suggestions.connections.find(({ key }) => key === owner.connection)?.inputs;
   const wanted = Object.entries(schema?.properties ?? {});
   const value = isObject(context.value) ? context.value : {};
-  if (!wanted.length || Object.keys(value).some((name) => !wanted.some(([known]) => known === name))) return membersEditor(context);
+  if (!wanted.length || Object.keys(value).some((name) => !wanted.some(([known]) => known === name)))
+    return membersEditor(context);
   const simple = (name) => value[name] === undefined || typeof value[name] === "string";
   if (!wanted.every(([name]) => simple(name))) return membersEditor(context);
   const held = holding(value, context.set);
   const needed = new Set(schema.required ?? []);
-  return el("div", {}, wanted.map(([name, { title, description }]) => {
-    const id = newId();
-    const label = `${title ?? name}${needed.has(name) ? " *" : ""}`;
-    return el("div", { class: "studio-field" }, el("label", { htmlFor: id }, label),
-      textEditor({ ...context, id, label, optional: true, value: value[name], set: (next) => held.set(put(held.now, name, next)) }),
-      description ? el("p", { class: "studio-help" }, description) : null,
-      said(`${context.place}.${name}`));
-  }));
+  return el(
+    "div",
+    {},
+    wanted.map(([name, { title, description }]) => {
+      const id = newId();
+      const label = `${title ?? name}${needed.has(name) ? " *" : ""}`;
+      return el(
+        "div",
+        { class: "studio-field" },
+        el("label", { htmlFor: id }, label),
+        textEditor({
+          ...context,
+          id,
+          label,
+          optional: true,
+          value: value[name],
+          set: (next) => held.set(put(held.now, name, next)),
+        }),
+        description ? el("p", { class: "studio-help" }, description) : null,
+        said(`${context.place}.${name}`),
+      );
+    }),
+  );
 }
 
-const one = (words) => ({ value, set, disabled, id, studio, optional }) => suggesting(words(studio), value, (text) => set(text || (optional ? undefined : "")), { id, disabled });
+const one =
+  (words) =>
+  ({ value, set, disabled, id, studio, optional }) =>
+    suggesting(words(studio), value, (text) => set(text || (optional ? undefined : "")), { id, disabled });
 const EDITORS = {
   words: ({ value, set, disabled, id }) => input(value, set, { id, disabled }),
   text: textEditor,
-  time: ({ value, set, disabled, id }) => input(value, set, { id, disabled, placeholder: "09:00", class: "engage-input studio-number" }),
+  time: ({ value, set, disabled, id }) =>
+    input(value, set, { id, disabled, placeholder: "09:00", class: "engage-input studio-number" }),
   event: one(({ suggestions }) => suggestions.events),
   message: one(({ suggestions }) => suggestions.messages),
-  connection: ({ value, set, disabled, id, studio }) => select([["", "…"], ...studio.suggestions.connections.map(({ key, name }) => [key, name || key])], value ?? "", (key) => set(key, true), { id, disabled }),
+  connection: ({ value, set, disabled, id, studio }) =>
+    select(
+      [["", "…"], ...studio.suggestions.connections.map(({ key, name }) => [key, name || key])],
+      value ?? "",
+      (key) => set(key, true),
+      { id, disabled },
+    ),
   choice: ({ value, set, disabled, id, about }) => {
     const first = about.default ?? about.choices[0][0];
-    return select(about.choices, value ?? first, (next) => set(next === first && value === undefined ? undefined : next), { id, disabled });
+    return select(
+      about.choices,
+      value ?? first,
+      (next) => set(next === first && value === undefined ? undefined : next),
+      { id, disabled },
+    );
   },
-  flag: ({ value, set, disabled, id, about }) => el("input", { type: "checkbox", id, disabled, checked: value ?? about.default ?? false, change: ({ target }) => set(target.checked === (about.default ?? false) ? undefined : target.checked) }),
-  whole: ({ value, set, disabled, id, optional }) => readInput(value, set, { of: wholeOf, why: "This is no whole number. One is 1000.", id, disabled, optional, inputMode: "numeric", class: "engage-input studio-number" }),
-  plain: ({ value, set, disabled, id, about }) => input(value, (text) => set(text || undefined), { id, disabled, placeholder: about.hint }),
-  number: ({ value, set, disabled, id, optional }) => numberInput(value, set, { id, disabled, class: "engage-input studio-number", optional }),
-  percent: ({ value, set, disabled, id }) => readInput(value, set, { of: (text) => ofPercent(text) ?? undefined, show: percentOf, why: "This is no percentage. One is 12.5.", id, disabled, inputMode: "decimal", class: "engage-input studio-number" }),
-  pick: ({ value, set, disabled, id, about }) => select([[undefined, "…"], ...about.choices], value, (next) => set(next), { id, disabled }),
-  any: jsonEditor, object,
-  weight: ({ value, set, disabled, id }) => numberInput(value, set, { id, disabled, class: "engage-input studio-number" }),
-  offset: offsetEditor, condition: conditionEditor, members: membersEditor, headers: headersEditor, paths: pathsEditor, json: bodyEditor,
-  duration: durationEditor, zone, days, step, in_app_step: inAppStep, list, auth, inputs,
+  flag: ({ value, set, disabled, id, about }) =>
+    el("input", {
+      type: "checkbox",
+      id,
+      disabled,
+      checked: value ?? about.default ?? false,
+      change: ({ target }) => set(target.checked === (about.default ?? false) ? undefined : target.checked),
+    }),
+  whole: ({ value, set, disabled, id, optional }) =>
+    readInput(value, set, {
+      of: wholeOf,
+      why: "This is no whole number. One is 1000.",
+      id,
+      disabled,
+      optional,
+      inputMode: "numeric",
+      class: "engage-input studio-number",
+    }),
+  plain: ({ value, set, disabled, id, about }) =>
+    input(value, (text) => set(text || undefined), { id, disabled, placeholder: about.hint }),
+  number: ({ value, set, disabled, id, optional }) =>
+    numberInput(value, set, { id, disabled, class: "engage-input studio-number", optional }),
+  percent: ({ value, set, disabled, id }) =>
+    readInput(value, set, {
+      of: (text) => ofPercent(text) ?? undefined,
+      show: percentOf,
+      why: "This is no percentage. One is 12.5.",
+      id,
+      disabled,
+      inputMode: "decimal",
+      class: "engage-input studio-number",
+    }),
+  pick: ({ value, set, disabled, id, about }) =>
+    select([[undefined, "…"], ...about.choices], value, (next) => set(next), { id, disabled }),
+  any: jsonEditor,
+  object,
+  weight: ({ value, set, disabled, id }) =>
+    numberInput(value, set, { id, disabled, class: "engage-input studio-number" }),
+  offset: offsetEditor,
+  condition: conditionEditor,
+  members: membersEditor,
+  headers: headersEditor,
+  paths: pathsEditor,
+  json: bodyEditor,
+  duration: durationEditor,
+  zone,
+  days,
+  step,
+  in_app_step: inAppStep,
+  list,
+  auth,
+  inputs,
 };
-const GROUPS = new Set(["condition", "members", "headers", "paths", "json", "days", "list", "auth", "inputs", "offset", "object"]);
+const GROUPS = new Set([
+  "condition",
+  "members",
+  "headers",
+  "paths",
+  "json",
+  "days",
+  "list",
+  "auth",
+  "inputs",
+  "offset",
+  "object",
+]);

@@ -6,7 +6,10 @@ import { editorOf } from "./fields.js";
 const NOTHING = { attributes: [], connections: [], events: [], messages: [], payload: [], variables: [] };
 const given = document.getElementById("forms-given");
 const studio = {
-  suggestions: { ...NOTHING, ...(given ? JSON.parse(given.textContent) : {}) }, chosen: null, asJson: new Set(), previewFor: "",
+  suggestions: { ...NOTHING, ...(given ? JSON.parse(given.textContent) : {}) },
+  chosen: null,
+  asJson: new Set(),
+  previewFor: "",
   get steps() {
     try {
       const steps = read(document.getElementById("id_steps").value);
@@ -22,7 +25,11 @@ for (const area of document.querySelectorAll("textarea[data-form]")) {
   const empty = about.type === "list" ? [] : undefined;
   beside(area, about.label, (value, set) => {
     const { one, told } = editorOf(about, {
-      value: { [about.name]: value ?? empty }, place: "", disabled: area.readOnly, studio, reshape: () => set(value, true),
+      value: { [about.name]: value ?? empty },
+      place: "",
+      disabled: area.readOnly,
+      studio,
+      reshape: () => set(value, true),
       put: (_, next, reshape) => set(next, reshape),
     });
     return [one, told];

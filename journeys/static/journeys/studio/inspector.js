@@ -12,24 +12,66 @@ export function stepForm(studio, step, acts) {
   const kind = studio.model.byType.get(step.type);
   const { disabled } = studio;
   const id = newId();
-  const heading = el("h2", { class: "engage-panel-title studio-heading", tabIndex: -1 }, icon(kind?.icon ?? "help"), kind?.title ?? step.type);
+  const heading = el(
+    "h2",
+    { class: "engage-panel-title studio-heading", tabIndex: -1 },
+    icon(kind?.icon ?? "help"),
+    kind?.title ?? step.type,
+  );
   const act = (words, name, keys) => button(words, () => acts[name](step.id), { disabled, title: keys });
-  const bar = el("div", { class: "engage-inline studio-acts" },
-    act("Up", "up", "Alt+↑"), act("Down", "down", "Alt+↓"), act("Duplicate", "duplicate", "Ctrl+D"), act("Delete", "remove", "Delete"));
-  const named = el("div", { class: "studio-field" }, el("label", { htmlFor: id }, "Name of the step"),
-    entered(step.id, (to) => acts.rename(step.id, to), { whyNot: (to) => whyNotNamed(studio.steps, step.id, to), id, disabled }), said(`${place}.id`));
+  const bar = el(
+    "div",
+    { class: "engage-inline studio-acts" },
+    act("Up", "up", "Alt+↑"),
+    act("Down", "down", "Alt+↓"),
+    act("Duplicate", "duplicate", "Ctrl+D"),
+    act("Delete", "remove", "Delete"),
+  );
+  const named = el(
+    "div",
+    { class: "studio-field" },
+    el("label", { htmlFor: id }, "Name of the step"),
+    entered(step.id, (to) => acts.rename(step.id, to), {
+      whyNot: (to) => whyNotNamed(studio.steps, step.id, to),
+      id,
+      disabled,
+    }),
+    said(`${place}.id`),
+  );
   const context = {
-    value: step, place, disabled, studio, reshape: acts.reshape,
+    value: step,
+    place,
+    disabled,
+    studio,
+    reshape: acts.reshape,
     put: (name, next, reshape) => acts.set(step.id, (now) => put(now, name, next), reshape),
     replace: (next, reshape) => acts.set(step.id, next, reshape),
   };
-  return el("section", { class: "studio-form", "aria-label": `Step ${step.id}` },
-    heading, kind ? el("p", { class: "studio-help" }, inShort(kind)) : null, bar,
-    said(place), named, fieldsOf(kind?.fields ?? [], context));
+  return el(
+    "section",
+    { class: "studio-form", "aria-label": `Step ${step.id}` },
+    heading,
+    kind ? el("p", { class: "studio-help" }, inShort(kind)) : null,
+    bar,
+    said(place),
+    named,
+    fieldsOf(kind?.fields ?? [], context),
+  );
 }
 
 /** Who may enter, and what ends an enrollment early: what the definition holds beside its steps. */
 export function besideForm(studio, acts) {
-  const context = { value: studio.beside, place: "", disabled: studio.disabled, studio, reshape: acts.reshape, put: acts.setBeside };
-  return el("section", { class: "studio-form", "aria-label": "Entry and exits" }, fieldsOf(studio.besideFields, context));
+  const context = {
+    value: studio.beside,
+    place: "",
+    disabled: studio.disabled,
+    studio,
+    reshape: acts.reshape,
+    put: acts.setBeside,
+  };
+  return el(
+    "section",
+    { class: "studio-form", "aria-label": "Entry and exits" },
+    fieldsOf(studio.besideFields, context),
+  );
 }

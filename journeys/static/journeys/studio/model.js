@@ -38,7 +38,9 @@ export function whyNotNamed(steps, id, to) {
   const name = to.trim();
   const isTaken = name !== id && steps.some((step) => step.id === name);
   if (/^[\w-]{1,100}$/.test(name) && !isTaken) return "";
-  const why = isTaken ? "There is a step of this name already" : "A name has up to 100 letters from a to z, digits, - and _";
+  const why = isTaken
+    ? "There is a step of this name already"
+    : "A name has up to 100 letters from a to z, digits, - and _";
   return `${why}. It stays ${id}.`;
 }
 
@@ -61,9 +63,9 @@ export function modelOf(kinds) {
       if (field.type === "step") return [{ path: [field.name], label: field.label }];
       const inner = field.type === "list" ? field.fields.filter(({ type }) => type === "step") : [];
       const items = inner.length && Array.isArray(step[field.name]) ? step[field.name] : [];
-      return items.flatMap((_, number) => inner.map(({ name }) => (
-        { path: [field.name, number, name], label: `${field.item} ${number + 1}` }
-      )));
+      return items.flatMap((_, number) =>
+        inner.map(({ name }) => ({ path: [field.name, number, name], label: `${field.item} ${number + 1}` })),
+      );
     });
   }
 
@@ -75,9 +77,13 @@ export function modelOf(kinds) {
   }
 
   /** The slots of each step, by its id. */
-  const slotsOf = ({ steps }) => new Map(steps.map((step, number) => (
-    [step.id, pathsOf(step).map((slot) => ({ ...slot, target: targetIn(steps, number, slot.path) }))]
-  )));
+  const slotsOf = ({ steps }) =>
+    new Map(
+      steps.map((step, number) => [
+        step.id,
+        pathsOf(step).map((slot) => ({ ...slot, target: targetIn(steps, number, slot.path) })),
+      ]),
+    );
 
   /** The one by which it goes on if nothing is special: what others are joined by when it goes. */
   const mainOf = (slots) => slots.find(({ path }) => path.length === 1) ?? slots[0];
@@ -85,12 +91,14 @@ export function modelOf(kinds) {
   /** The steps, in which every slot leads where it is wanted; `wanted` has targets by id and path. */
   function settled(steps, wanted) {
     let writes = 0;
-    const made = steps.map((step, number) => pathsOf(step).reduce((changed, { path }) => {
-      const want = wanted.get(step.id)?.get(path.join());
-      if (want === undefined || targetIn(steps, number, path) === want) return changed;
-      writes += 1;
-      return put(changed, path, want);
-    }, step));
+    const made = steps.map((step, number) =>
+      pathsOf(step).reduce((changed, { path }) => {
+        const want = wanted.get(step.id)?.get(path.join());
+        if (want === undefined || targetIn(steps, number, path) === want) return changed;
+        writes += 1;
+        return put(changed, path, want);
+      }, step),
+    );
     return { steps: made, writes };
   }
 
@@ -102,10 +110,13 @@ export function modelOf(kinds) {
     const { steps } = definition;
     const wanted = allTargets(definition);
     const number = steps.findIndex(({ id }) => id === from);
-    const after = from === ENTRY ? steps[0]?.id ?? null : path ? wanted.get(from).get(path.join()) : null;
+    const after = from === ENTRY ? (steps[0]?.id ?? null) : path ? wanted.get(from).get(path.join()) : null;
     const main = mainOf(pathsOf(step))?.path.join();
     const own = pathsOf(step).map((slot) => slot.path.join());
-    wanted.set(step.id, new Map(own.map((slot) => [slot, slot === main || !kept.has(slot) ? after ?? null : kept.get(slot)])));
+    wanted.set(
+      step.id,
+      new Map(own.map((slot) => [slot, slot === main || !kept.has(slot) ? (after ?? null) : kept.get(slot)])),
+    );
     if (from === ENTRY) return { ...definition, steps: settled([step, ...steps], wanted).steps };
     if (path) wanted.get(from).set(path.join(), step.id);
     const places = [number + 1, steps.findIndex(({ id }) => id === after), steps.length].filter((place) => place > 0);
@@ -124,7 +135,9 @@ export function modelOf(kinds) {
       for (const [slot, target] of targets) if (target === gone) targets.set(slot, joined);
     }
     // A step all of whose ways are written may have a `next` beside them, which is none of its slots.
-    const left = steps.filter(({ id }) => id !== gone).map((step) => (step.next === gone ? put(step, ["next"], joined) : step));
+    const left = steps
+      .filter(({ id }) => id !== gone)
+      .map((step) => (step.next === gone ? put(step, ["next"], joined) : step));
     const first = steps[0].id === gone && joined !== null ? left.find(({ id }) => id === joined) : left[0];
     const ordered = first && first !== left[0] ? [first, ...left.filter((step) => step !== first)] : left;
     return { ...definition, steps: settled(ordered, wanted).steps };
@@ -147,7 +160,9 @@ export function modelOf(kinds) {
 
   /** The ways that lead to the step, the entry's among them. */
   function waysTo(definition, id) {
-    const ways = [...slotsOf(definition)].flatMap(([from, slots]) => slots.filter(({ target }) => target === id).map(({ path }) => ({ from, path })));
+    const ways = [...slotsOf(definition)].flatMap(([from, slots]) =>
+      slots.filter(({ target }) => target === id).map(({ path }) => ({ from, path })),
+    );
     return definition.steps[0]?.id === id ? [{ from: ENTRY, path: null }, ...ways] : ways;
   }
 
@@ -183,8 +198,15 @@ export function modelOf(kinds) {
   /** With another id of the step, wherever it is named: by ways, waits for deliveries, templates and conditions. */
   function rename(definition, id, to) {
     const steps = definition.steps.map((step) => {
-      const renamed = { ...renamedIn(step, id, to), id: step.id === id ? to : step.id, ...(step.delivery === id ? { delivery: to } : {}) };
-      return [["next"], ...pathsOf(step).map(({ path }) => path)].reduce((made, path) => (at(made, path) === id ? put(made, path, to) : made), renamed);
+      const renamed = {
+        ...renamedIn(step, id, to),
+        id: step.id === id ? to : step.id,
+        ...(step.delivery === id ? { delivery: to } : {}),
+      };
+      return [["next"], ...pathsOf(step).map(({ path }) => path)].reduce(
+        (made, path) => (at(made, path) === id ? put(made, path, to) : made),
+        renamed,
+      );
     });
     return { ...definition, steps, ...(definition.exitOn ? { exitOn: renamedIn(definition.exitOn, id, to) } : {}) };
   }

@@ -21,11 +21,23 @@ let again = { list: true, form: true, drawing: true };
 
 /** What the parts of the page read. */
 const studio = {
-  model, besideFields: given.beside, suggestions: given.suggestions, disabled: !given.mayEdit, chosen: null, asJson: new Set(),
-  get steps() { return history.now.steps; },
-  get exitOn() { return history.now.exitOn; },
-  get beside() { return { ...history.now, exitOn: history.now.exitOn ?? [] }; },
-  previewFor: "", preview: (text) => draft.preview(text, studio.previewFor),
+  model,
+  besideFields: given.beside,
+  suggestions: given.suggestions,
+  disabled: !given.mayEdit,
+  chosen: null,
+  asJson: new Set(),
+  get steps() {
+    return history.now.steps;
+  },
+  get exitOn() {
+    return history.now.exitOn;
+  },
+  get beside() {
+    return { ...history.now, exitOn: history.now.exitOn ?? [] };
+  },
+  previewFor: "",
+  preview: (text) => draft.preview(text, studio.previewFor),
   wordsOf: (step) => told.words[step.id]?.does ?? model.byType.get(step.type)?.title ?? String(step.type),
   waysOf: (step) => told.words[step.id]?.ways ?? [],
   foundAt: (id) => byStep().get(id) ?? [],
@@ -79,8 +91,14 @@ const acts = {
     acts.choose(studio.steps[Math.min(number, studio.steps.length - 1)]?.id ?? null);
     later(() => list.querySelector("[aria-current], .studio-plus")?.focus());
   },
-  up: (id) => { change(model.moveUp(history.now, id)); acts.choose(id); },
-  down: (id) => { change(model.moveDown(history.now, id)); acts.choose(id); },
+  up: (id) => {
+    change(model.moveUp(history.now, id));
+    acts.choose(id);
+  },
+  down: (id) => {
+    change(model.moveDown(history.now, id));
+    acts.choose(id);
+  },
   duplicate(id) {
     const made = model.duplicate(history.now, id);
     change(made.definition);
@@ -107,8 +125,14 @@ const acts = {
   },
   setBeside: (name, next, reshape = false) => change(put(history.now, [name], next), reshape),
   reshape: () => update({ form: true }),
-  undo: () => { history = undone(history); after(true); },
-  redo: () => { history = redone(history); after(true); },
+  undo: () => {
+    history = undone(history);
+    after(true);
+  },
+  redo: () => {
+    history = redone(history);
+    after(true);
+  },
 };
 
 // The page's frame. The list, the form and the drawing are made anew, but never while a button is held down.
@@ -116,18 +140,49 @@ const status = el("p", { class: "studio-status", role: "status" });
 const notice = el("div", { class: "engage-held", hidden: true });
 const undoButton = button("Undo", acts.undo, { title: "Ctrl+Z" });
 const redoButton = button("Redo", acts.redo, { title: "Ctrl+Shift+Z" });
-const views = ["steps", "exits", "json"].map((name) => el("button", {
-  type: "button", class: "studio-tab", role: "tab", id: `studio-tab-${name}`, "data-view": name, click: () => { view = name; update({ list: true, form: true, drawing: true }); },
-}, { steps: "Steps", exits: "Entry and exits", json: "JSON" }[name]));
+const views = ["steps", "exits", "json"].map((name) =>
+  el(
+    "button",
+    {
+      type: "button",
+      class: "studio-tab",
+      role: "tab",
+      id: `studio-tab-${name}`,
+      "data-view": name,
+      click: () => {
+        view = name;
+        update({ list: true, form: true, drawing: true });
+      },
+    },
+    { steps: "Steps", exits: "Entry and exits", json: "JSON" }[name],
+  ),
+);
 const list = el("div", { class: "studio-steps" });
 const form = el("div", { class: "studio-inspector" });
 const host = el("div", { class: "engage-map studio-map" });
 host.dataset.title = "Drawing of the steps";
 const draft = keeping(given, {
-  heard(answer) { told = answer; update({ list: true, drawing: true }); },
-  says(text) { status.textContent = text; },
+  heard(answer) {
+    told = answer;
+    update({ list: true, drawing: true });
+  },
+  says(text) {
+    status.textContent = text;
+  },
   asks(text, ...choices) {
-    notice.replaceChildren(el("p", {}, text), el("div", { class: "engage-inline" }, choices.map(([words, act]) => button(words, () => { notice.hidden = true; act(); }))));
+    notice.replaceChildren(
+      el("p", {}, text),
+      el(
+        "div",
+        { class: "engage-inline" },
+        choices.map(([words, act]) =>
+          button(words, () => {
+            notice.hidden = true;
+            act();
+          }),
+        ),
+      ),
+    );
     notice.hidden = false;
   },
 });
@@ -148,17 +203,37 @@ function showsUnread() {
   return true;
 }
 
-const bar = el("div", { class: "studio-bar" }, el("div", { role: "tablist", class: "engage-inline", "aria-label": "How it is edited" }, views),
+const bar = el(
+  "div",
+  { class: "studio-bar" },
+  el("div", { role: "tablist", class: "engage-inline", "aria-label": "How it is edited" }, views),
   given.mayEdit ? [undoButton, redoButton, startersMenu()] : null,
-  el("input", { class: "engage-input studio-for", "aria-label": "Show texts for a customer", placeholder: "Show texts for: id or e-mail", change: ({ target }) => { studio.previewFor = target.value.trim(); update({ form: true }); } }),
+  el("input", {
+    class: "engage-input studio-for",
+    "aria-label": "Show texts for a customer",
+    placeholder: "Show texts for: id or e-mail",
+    change: ({ target }) => {
+      studio.previewFor = target.value.trim();
+      update({ form: true });
+    },
+  }),
   button("Try it", () => leave(given.urls.try)),
-  given.mayEdit ? button("Publish…", () => leave(given.urls.publish), { class: "engage-button small first" }) : null, status);
+  given.mayEdit ? button("Publish…", () => leave(given.urls.publish), { class: "engage-button small first" }) : null,
+  status,
+);
 const panel = el("div", { class: "studio-panel" });
 root.replaceChildren(notice, bar, panel);
-root.addEventListener("refused", ({ detail }) => { status.textContent = detail; });
+root.addEventListener("refused", ({ detail }) => {
+  status.textContent = detail;
+});
 
 function startersMenu() {
-  const menu = el("select", { class: "engage-input", "aria-label": "Begin with a template" }, el("option", {}, "Begin with…"), given.starters.map(({ name, about }) => el("option", { title: about }, name)));
+  const menu = el(
+    "select",
+    { class: "engage-input", "aria-label": "Begin with a template" },
+    el("option", {}, "Begin with…"),
+    given.starters.map(({ name, about }) => el("option", { title: about }, name)),
+  );
   menu.addEventListener("change", () => {
     const starter = given.starters[menu.selectedIndex - 1];
     menu.selectedIndex = 0;
@@ -213,7 +288,9 @@ function showView() {
 function formOf() {
   if (view === "exits") return besideForm(studio, acts);
   const step = studio.steps.find(({ id }) => id === studio.chosen);
-  return step ? stepForm(studio, step, acts) : el("p", { class: "text-subtle studio-help" }, "Choose a step to see what it does.");
+  return step
+    ? stepForm(studio, step, acts)
+    : el("p", { class: "text-subtle studio-help" }, "Choose a step to see what it does.");
 }
 
 let drawing;
@@ -230,10 +307,19 @@ function drawNow() {
 }
 
 function jsonView() {
-  const area = el("textarea", { class: "engage-input engage-json studio-whole", "aria-label": "The definition as JSON", readOnly: studio.disabled, spellcheck: false });
+  const area = el("textarea", {
+    class: "engage-input engage-json studio-whole",
+    "aria-label": "The definition as JSON",
+    readOnly: studio.disabled,
+    spellcheck: false,
+  });
   area.value = write(history.now, 2);
   const said = el("div", { role: "status" });
-  const say = (text) => said.replaceChildren(el("p", { class: "engage-bad" }, text), ...foundAll().map(({ place, message }) => el("p", {}, `${place} ${message}`)));
+  const say = (text) =>
+    said.replaceChildren(
+      el("p", { class: "engage-bad" }, text),
+      ...foundAll().map(({ place, message }) => el("p", {}, `${place} ${message}`)),
+    );
   say("");
   panel.tellAgain = () => say(whyNot(history.now));
   area.addEventListener("input", () => {
@@ -255,12 +341,13 @@ function jsonView() {
 }
 
 addEventListener("keydown", (event) => {
-  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.matches?.("input, textarea")) return;
+  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.matches?.("input, textarea"))
+    return;
   event.preventDefault();
   if (event.shiftKey) acts.redo();
   else acts.undo();
 });
 status.textContent = given.draft || "As published.";
 if (given.objection) draft.objects(given.objection);
-studio.chosen = whyNot(history.now) ? null : studio.steps[0]?.id ?? null;
+studio.chosen = whyNot(history.now) ? null : (studio.steps[0]?.id ?? null);
 update({});

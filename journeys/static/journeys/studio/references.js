@@ -7,17 +7,26 @@ const isObject = (value) => value !== null && typeof value === "object" && !Arra
 export function renamedIn(value, id, to) {
   const own = id.replaceAll("-", "\\-"); // ids have letters, digits, - and _
   const word = `"[^"]*"|'[^']*'`;
-  const path = new RegExp(`((?<![\\w\\]-]|\\.\\s*)steps\\s*(?:\\.\\s*(?=${own}(?![\\w-]))|\\[\\s*["'](?=${own}["']\\s*\\])))${own}|${word}`, "g");
+  const path = new RegExp(
+    `((?<![\\w\\]-]|\\.\\s*)steps\\s*(?:\\.\\s*(?=${own}(?![\\w-]))|\\[\\s*["'](?=${own}["']\\s*\\])))${own}|${word}`,
+    "g",
+  );
   const inExpression = (text) => text.replace(path, (whole, before) => (before === undefined ? whole : before + to));
-  const inField = (text) => (typeof text === "string" && text.startsWith(`steps.${id}.`) ? `steps.${to}${text.slice(`steps.${id}`.length)}` : text);
+  const inField = (text) =>
+    typeof text === "string" && text.startsWith(`steps.${id}.`)
+      ? `steps.${to}${text.slice(`steps.${id}`.length)}`
+      : text;
   const within = (inner, name, owner) => {
     if (name === "$value" && typeof inner === "string") return inExpression(inner);
     return (name === "field" || name === "to") && owner.op !== undefined ? inField(inner) : changed(inner);
   };
   const changed = (inner) => {
-    if (typeof inner === "string") return inner.replace(TEMPLATE, (part) => (RAW.test(part) ? part : inExpression(part)));
+    if (typeof inner === "string")
+      return inner.replace(TEMPLATE, (part) => (RAW.test(part) ? part : inExpression(part)));
     if (Array.isArray(inner)) return inner.map(changed);
-    return isObject(inner) ? Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, within(one, name, inner)])) : inner;
+    return isObject(inner)
+      ? Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, within(one, name, inner)]))
+      : inner;
   };
   return changed(value);
 }

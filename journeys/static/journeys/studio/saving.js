@@ -1,5 +1,5 @@
-// The draft on the server: what is written is sent after a pause, one at a time, with the version that is known. Whoever
-// leaves the page at once sends it as well, and is asked before where it could not be kept then.
+// The draft on the server: what is written is sent after a pause, one at a time, with the version that is known.
+// Whoever leaves the page at once sends it as well, and is asked before where it could not be kept then.
 const PAUSE = 400; // milliseconds without a change
 const MOST = 60 * 1024; // bytes: browsers let 64 KiB outlive their page
 
@@ -25,15 +25,22 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
     text = null;
     page.says("Keeping the draft…");
     const body = new FormData();
-    for (const [name, value] of Object.entries({ text: sent, version: known, beganFrom: began, csrfmiddlewaretoken: token })) body.append(name, value);
+    for (const [name, value] of Object.entries({
+      text: sent,
+      version: known,
+      beganFrom: began,
+      csrfmiddlewaretoken: token,
+    }))
+      body.append(name, value);
     try {
       const answer = await fetch(urls.keep, { method: "POST", body, keepalive: outlives(sent) });
-      if (answer.redirected || !(answer.headers.get("content-type") ?? "").includes("json")) throw new Error(`${answer.status}`);
+      if (answer.redirected || !(answer.headers.get("content-type") ?? "").includes("json"))
+        throw new Error(`${answer.status}`);
       hear(answer, await answer.json(), sent);
     } catch {
       hasFailed = true;
       text ??= sent;
-      page.says(whyNot = "The draft could not be kept just now. It is tried again.");
+      page.says((whyNot = "The draft could not be kept just now. It is tried again."));
       timer = setTimeout(send, 5000);
     } finally {
       underWay = null;
@@ -53,11 +60,26 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
       if (said.objection) page.says(said.objection);
       return;
     }
-    page.says(whyNot = said.message);
+    page.says((whyNot = said.message));
     if (answer.status !== 409) return;
-    page.asks(`${said.message} ${said.draft}`,
-      ["See what is there", () => { text = refused = null; location.reload(); }],
-      ["Write over it", () => { known = said.version; text ??= refused; send(); }]);
+    page.asks(
+      `${said.message} ${said.draft}`,
+      [
+        "See what is there",
+        () => {
+          text = refused = null;
+          location.reload();
+        },
+      ],
+      [
+        "Write over it",
+        () => {
+          known = said.version;
+          text ??= refused;
+          send();
+        },
+      ],
+    );
   }
 
   /** Whether all is kept, or will be though the page is left: not two, as the second needs the version of the first. */
@@ -70,7 +92,8 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
     document.activeElement?.blur(); // what is typed is a change once its field is left
     if (!mayLeave()) event.preventDefault();
   });
-  addEventListener("submit", ({ target, defaultPrevented }) => { // who throws the draft away means all of it
+  addEventListener("submit", ({ target, defaultPrevented }) => {
+    // who throws the draft away means all of it
     if (defaultPrevented || !target.elements.version) return;
     target.elements.version.value = known;
     text = refused = null;
@@ -89,14 +112,20 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
     write(next) {
       text = next;
       clearTimeout(timer);
-      timer = setTimeout(() => { timer = null; send(); }, PAUSE);
+      timer = setTimeout(() => {
+        timer = null;
+        send();
+      }, PAUSE);
     },
     objects: (words) => page.asks(words, ["I see", () => {}]),
     whyNot: () => whyNot,
     /** Whether all is kept. */
     async flushed() {
       for (let turn = 0; turn < 100 && (text !== null || underWay !== null); turn += 1) {
-        if (underWay === null) { timer = null; send(); }
+        if (underWay === null) {
+          timer = null;
+          send();
+        }
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
       return text === null && refused === null;
