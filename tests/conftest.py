@@ -39,7 +39,7 @@ from tests.support.node import install_sdk_tools
 from tests.support.processes import SCHEDULER, celery
 from tests.support.receiver import Receiver, running
 from tests.support.slow_work import watch
-from tests.support.tables import empty_all
+from tests.support.tables import empty_after_all
 from tests.support.template import template_database
 
 # An example is not wrong because the machine was busy with other tests meanwhile.
@@ -135,7 +135,7 @@ def _sessions_suit_tests(
 def _tables_are_emptied_fast() -> Iterator[None]:
     """After a test that commits. Django's own way makes new files for all, and the permissions anew: 90 ms, not 3."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: empty_all())
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: empty_after_all())
         yield
 
 

@@ -98,8 +98,9 @@ class Relay:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.silent = False
-        self.kept = [self.listener]
-        Thread(target=self._take, daemon=True).start()
+        self.kept: list[socket.socket] = []
+        self.taking = Thread(target=self._take, daemon=True)
+        self.taking.start()
 
     def _take(self) -> None:
         while True:
@@ -133,10 +134,16 @@ class Relay:
 def relay() -> Iterator[Relay]:
     between = Relay()
     yield between
+    _end(between.listener)
+    between.taking.join()  # it may have taken one that is not kept yet
     for one in between.kept:
-        with suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
-        one.close()
+        _end(one)
+
+
+def _end(one: socket.socket) -> None:
+    with suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)
+    one.close()
 
 
 @pytest.fixture
@@ -223,7 +230,7 @@ def test_a_connection_whose_packets_are_dropped_fails_although_the_server_answer
     """As where a NAT forgot it, or an address has moved: nobody says so to either side."""
     other = wrapper_at(("127.0.0.1", relay.port))
     assert ask(other) == (1,)
-    drop_all_packets_to(relay.kept[1])
+    drop_all_packets_to(relay.kept[0])
     began = time.monotonic()
     with pytest.raises(OperationalError) as failed:
         ask(other)
