@@ -37,7 +37,10 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 _LAST_SECONDS = 10.0  # for threads that are still busy when all connections are gone
 _APP = re.compile(r"(?:^|&)app=([^&]+)")
 _AT_ONCE = "/livez"
-_APART = frozenset({"/readyz", "/metrics"})
+_PROBES = frozenset({"/readyz", "/metrics"})
+_STAFF = "/admin/"
+# Pages of staff read what there is much of, and have places apart; two, because one may be a long file.
+_STAFF_THREADS = 2
 
 log = logging.getLogger(__name__)
 Waiting = Turns[tuple[Request, Caller] | None]
@@ -57,13 +60,13 @@ class Worker:
         self._receiving: dict[Connection, None] = {}  # much, and not yet all; the oldest first
         self._accepting: set[asyncio.Task[object]] = set()
         self._held = 0
-        self._calls, self._probes = Waiting(), Waiting()
+        self._calls, self._staff, self._probes = Waiting(), Waiting(), Waiting()
         self._proxies = with_options.proxies
         self._known = BoundedCache[int, str](
             most=_MOST_KNOWN
         )  # ids of callers, by a digest of how they name themselves
-        self._threads = [self._thread(self._calls) for _ in range(with_options.threads)]
-        self._threads.append(self._thread(self._probes))
+        lanes = [*[self._calls] * with_options.threads, *[self._staff] * _STAFF_THREADS, self._probes]
+        self._threads = [(self._thread(lane), lane) for lane in lanes]
 
     def run(self, *, parent: int, ready: Callable[[], None]) -> None:
         """Serves until SIGTERM, or until the process `parent` is gone; then what is in flight is finished."""
@@ -162,7 +165,7 @@ class Worker:
         if path == _AT_ONCE:
             self._serve(request, caller)
             return
-        lane = self._probes if path in _APART else self._calls
+        lane = self._probes if path in _PROBES else self._staff if path.startswith(_STAFF) else self._calls
         if len(lane) >= _MOST_WAITING:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, OVERLOADED)
         said = _said_by(request)
@@ -223,11 +226,10 @@ class Worker:
             self.loop.stop()
 
     def _end_threads(self) -> None:
-        for _ in self._threads[:-1]:
-            self._calls.put("", None)
-        self._probes.put("", None)
+        for _, lane in self._threads:
+            lane.put("", None)
         until = time.monotonic() + _LAST_SECONDS
-        for thread in self._threads:
+        for thread, _ in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
 
 

@@ -40,7 +40,7 @@ def is_made_once(client: Client, address: str) -> None:
 
 def has_a_place_of_its_own(client: Client, address: str) -> None:
     """The web server's loop answers it, or a thread that serves no calls."""
-    assert address in {worker._AT_ONCE, *worker._APART}
+    assert address in {worker._AT_ONCE, *worker._PROBES}
 
 
 def in_development_alone(client: Client, address: str) -> None:

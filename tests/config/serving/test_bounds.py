@@ -25,7 +25,8 @@ BOUND
 def application(environ, start_response):
     with seen.open("a") as lines:
         lines.write(environ["PATH_INFO"] + "\\n")
-    time.sleep({"/slow": 1.5, "/read": 0.05}.get(environ["PATH_INFO"][:5], 0))
+    last = environ["PATH_INFO"].removeprefix("/admin")
+    time.sleep({"/slow": 1.5, "/read": 0.05}.get(last[:5], 0))
     start_response("200 OK", [("Content-Length", "4")])
     return [b"done"]
 """
@@ -118,11 +119,17 @@ def test_a_balancers_probe_does_not_wait_for_those_of_a_crowd(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_probes_answer_while_all_threads_are_busy(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("busy", "free"),
+    [("slow", ["/livez", "/readyz", "/metrics", "/admin/"]), ("admin/slow", ["/livez", "/readyz", "/metrics", "/x"])],
+)
+def test_neither_probes_nor_staff_wait_for_calls_nor_these_for_staff(
+    tmp_path: Path, busy: str, free: list[str]
+) -> None:
     with bounded(tmp_path, "") as web, ThreadPoolExecutor() as threads:
-        slow = [threads.submit(web.said, GET % b"slow") for _ in range(3)]
-        wait_until(lambda: "/slow" in (tmp_path / "seen").read_text())
+        slow = [threads.submit(web.said, GET % busy.encode()) for _ in range(3)]
+        wait_until(lambda: busy in (tmp_path / "seen").read_text())
         began = time.monotonic()
-        assert [web.get(path) for path in ("/livez", "/readyz", "/metrics")] == [200, 200, 200]
-        assert not any(one.done() for one in slow[1:]) or time.monotonic() - began > 1.5
+        assert [web.get(path) for path in free] == [200] * len(free)
+        assert not all(one.done() for one in slow) or time.monotonic() - began > 1.5
         assert [one.result().status for one in slow] == [200, 200, 200]
