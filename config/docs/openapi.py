@@ -14,7 +14,8 @@ A page that wants to do without a preflight sends its JSON to the bridge as `tex
 **Bodies** are JSON objects in UTF-8, sent as `application/json`, of at most 1 MiB from servers and 64 KiB from SDKs.
 They may be compressed with `Content-Encoding: gzip`, and have the same limit when they are decompressed; only lists of
 customers and of events may then have 5 MiB. A body may hold 100,000 values, counting the items of arrays and the
-members of objects. Unknown fields are ignored. A field that is `null` counts as absent. If both spellings of a field
+members of objects. Unknown fields are ignored. A field that is `null` counts as absent, but
+of a PATCH, which may also be sent as `application/merge-patch+json`: there it takes away. If both spellings of a field
 are sent, their values must be equal. Types are strict: a number is not a string. Strings must not contain NUL or half
 of a surrogate pair, and an object must not contain the same key twice. Integers go from -2^63 to 2^64 - 1. Other
 numbers must fit a 64-bit float; one such as `1e20` may also be written with all its zeros.

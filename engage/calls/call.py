@@ -166,6 +166,16 @@ class Call:
         self._all.append(self)
         return function
 
+    @cached_property
+    def merges(self) -> bool:
+        """Whether its body is a merge patch, which it takes as it was sent."""
+        return self.method == "PATCH"
+
+    @property
+    def media_types(self) -> Sequence[str]:
+        """What its body may be sent as."""
+        return ["application/json", "application/merge-patch+json"] if self.merges else ["application/json"]
+
     @property
     def operation_id(self) -> str:
         return camel_case(self.function.__name__)
@@ -230,4 +240,4 @@ class Call:
         return known.finds, known.find(workspace_id=workspace_id, **{known.keyword: value})
 
 
-get, put, post, delete = (partial(Call, method=method) for method in ("GET", "PUT", "POST", "DELETE"))
+get, put, patch, post, delete = (partial(Call, method=one) for one in ("GET", "PUT", "PATCH", "POST", "DELETE"))

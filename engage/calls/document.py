@@ -64,8 +64,12 @@ def described(call: Call, view: View) -> View:
             *(_of_key(call) if call.once else ()),
             _REQUEST_ID,
         ],
-        request=TypedBody(body, optional=call.optional_body) if body else None,
-        examples=[OpenApiExample(title, value, request_only=True) for title, value in call.requests.items()],
+        request=dict.fromkeys(call.media_types, TypedBody(body, optional=call.optional_body)) if body else None,
+        examples=[
+            OpenApiExample(title, value, request_only=True, media_type=sent_as)
+            for sent_as in call.media_types
+            for title, value in call.requests.items()
+        ],
         responses=_successes(call) | failures([*_refusals(call)], in_common=in_common),
         extensions={REQUIRED_SCOPE: call.scope.value if call.scope else None} if of_server else {},
     )

@@ -7,16 +7,20 @@ from itertools import groupby
 from types import NoneType
 from typing import Any, ClassVar
 
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path
 from django.utils.encoding import escape_uri_path
+from rest_framework import exceptions
 from rest_framework.request import Request
 
 from engage.calls.asked import Asked, AskedBySdk
 from engage.calls.call import Call, as_answered
 from engage.calls.document import described
 from engage.calls.queries import DRY_RUN_MESSAGE, DryRun, is_dry_run, is_tolerant, read_query, require_known
+from engage.errors import UnsupportedMediaType
 from engage.http.envelope import success
+from engage.http.parsing import MergePatchParser
 from engage.http.preconditions import unless_known
 from engage.http.replays import once_per_key
 from engage.http.views import FOREIGN_WORKSPACE, AllJourneysNeeded, SdkView, ServerView, WorkspaceNotFound
@@ -121,6 +125,23 @@ class _ServerEndpoint(_Endpoint, ServerView):
         return Asked(key=self.api_key, **sent)
 
 
+class _PatchedEndpoint(_ServerEndpoint):
+    """Takes merge patches under both of their names."""
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        made: Any = super().initialize_request(request, *args, **kwargs)
+        if request.method == "PATCH":
+            made.parsers = [*made.parsers, MergePatchParser()]
+        return made  # type: ignore[no-any-return]
+
+    def handle_exception(self, exc: Exception) -> Any:
+        if self.call.merges and isinstance(exc, exceptions.UnsupportedMediaType):
+            taken = self.call.media_types
+            says = f"The body must be sent as {' or '.join(taken)}."
+            exc = UnsupportedMediaType(says, headers={"Accept-Patch": ", ".join(taken)})
+        return super().handle_exception(exc)
+
+
 class _SdkEndpoint(_Endpoint, SdkView):
     def asked(self, **sent: Any) -> AskedBySdk[Any, Any]:
         return AskedBySdk(app=self.app, address=self.address, count_one_more=self.count_one_more, **sent)
@@ -129,7 +150,8 @@ class _SdkEndpoint(_Endpoint, SdkView):
 def _view(calls: Sequence[Call]) -> Callable[..., HttpResponseBase]:
     methods = {call.method.lower(): _method(call) for call in calls}
     name = "".join(part.title() for part in calls[0].function.__name__.split("_"))
-    endpoint = _ServerEndpoint if calls[0].signature.is_of_server else _SdkEndpoint
+    of_server = _PatchedEndpoint if any(call.merges for call in calls) else _ServerEndpoint
+    endpoint = of_server if calls[0].signature.is_of_server else _SdkEndpoint
     own = [calls[0].view] if calls[0].view else []
     view = type(name, (endpoint, *own), {**methods, "calls": {call.method: call for call in calls}})
     return view.as_view()  # type: ignore[no-any-return, attr-defined]
@@ -141,7 +163,7 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
     @wraps(call.function)
     def answer(view: Any, request: Request, **_: str) -> HttpResponseBase:
         signature = call.signature
-        body = read(signature.body, request.data) if signature.body else None
+        body = _body(call, request) if signature.body else None
         query = _query(call, request)
         if call.names and call.names.missing and not view.is_own(view.ids["workspace_id"]):
             raise call.names.missing(view.ids[call.names.keyword]).because(FOREIGN_WORKSPACE)
@@ -153,6 +175,11 @@ def _method(call: Call) -> Callable[..., HttpResponseBase]:
         return described(call, answer)
     rehearses = issubclass(call.signature.query or NoneType, DryRun)
     return described(call, (once_per_key(unless=is_dry_run) if rehearses else once_per_key())(answer))
+
+
+def _body(call: Call, request: Request) -> Any:
+    shape: Any = call.signature.body
+    return request.data if call.merges else read(shape, request.data)
 
 
 def _query(call: Call, request: Request) -> Any:

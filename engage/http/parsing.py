@@ -51,6 +51,12 @@ class StrictJsonParser(_JsonObjectParser):
     media_type = "application/json"
 
 
+class MergePatchParser(_JsonObjectParser):
+    """The same, as RFC 7396 calls it where it is a merge patch."""
+
+    media_type = "application/merge-patch+json"
+
+
 class PlainTextJsonParser(_JsonObjectParser):
     """The same, called text/plain: browsers send that without asking first (a preflight)."""
 

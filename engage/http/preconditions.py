@@ -49,11 +49,11 @@ class Seen:
         if is_named(etag, self.if_none_match):
             raise PreconditionFailed("It is there, and If-None-Match says that it must not be. Nothing was changed.")
 
-    def require_seen(self, etag: str) -> None:
-        """Raises PreconditionRequired, or PreconditionFailed if what is there is another than was seen."""
-        if self.if_match is None:
+    def require_seen(self, etag: str, *, demanded: bool = True) -> None:
+        """Raises PreconditionFailed if another was seen, PreconditionRequired if none was and one is `demanded`."""
+        if self.if_match is None and demanded:
             raise PreconditionRequired
-        if not is_named(etag, self.if_match):
+        if self.if_match is not None and not is_named(etag, self.if_match):
             raise PreconditionFailed
 
 

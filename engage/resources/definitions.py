@@ -12,14 +12,14 @@ from typing import Any
 from django.db import transaction
 from django.utils.crypto import salted_hmac
 
-from engage.database.object_ids import is_object_id
 from engage.errors import MOST_MISTAKES, FailureDetail, Refusal
 from engage.http.preconditions import Seen
 from engage.json.compact import same_json, sorted_json
 from engage.json.documents import Part, Reading
+from engage.json.merge_patch import merged
 from engage.json.storable import unstorable
 from engage.models import Workspace
-from engage.resources.fields import KEY, Item
+from engage.resources.fields import KEY, Fields, Item
 from engage.resources.resource import BreaksOthers, DefinitionWarning, InvalidDefinition, Outcome, Resource, Saving
 
 
@@ -91,20 +91,27 @@ def put_definition(
     now: datetime,
     moved_by: str | None = None,
     in_path: bool = True,
+    merges: bool = False,
 ) -> PutDefinition:
     """Makes the definition, or replaces the one with this key or id by what is written. If somebody has those inside
-    `moved_by` that, they go on with it. Where the key is not `in_path`, only what is written names it.
+    `moved_by` that, they go on with it. Where the key is not `in_path`, only what is written names it. Where it
+    `merges`, what is written is a merge patch to what is there, as it is shown.
 
     Mistakes come before all else (DefinitionInvalid), then what it would break (BreaksOthers), then the version that
     the caller has seen (PreconditionRequired, PreconditionFailed). Nothing is saved by a dry run.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)  # one definition at a time
     stored = kind.find(workspace_id, named).select_for_update(no_key=True).first()
-    if stored is None and (seen.if_match is not None or is_object_id(named)):
+    if stored is None and (merges or seen.if_match is not None or kind.is_id(named)):
         raise kind.missing(named)  # whoever names a version has seen one
     before = {} if stored is None else kind.written(stored)
     inside = None if stored is None else kind.inside(stored)
     saving = Saving(workspace, str(before.get(KEY, named)), stored, confirmed, now)
+    shown = kind.masked(_stateless(kind, before)) if before else {}
+    if merges:
+        written = Fields.of_body(merged(shown, written))
+    elif kind.as_in_1_0:
+        written = {**shown, **written}
     row = _saved(kind, written, saving, in_path=in_path)
     definition = _shown(kind, row, kept=[] if stored is None else kind.kept(written, stored))
     after = kind.written(row)
@@ -113,7 +120,7 @@ def put_definition(
         etag = _etag(kind, before)
         seen.require_unseen(etag)
         if changed and not dry_run:
-            seen.require_seen(etag)
+            seen.require_seen(etag, demanded=not kind.as_in_1_0)
     moving = None if moved_by is None else kind.move(row, actor=moved_by, dry_run=dry_run)
     if dry_run:
         transaction.set_rollback(True)
@@ -132,7 +139,7 @@ def delete_definition(
 ) -> None:
     """Deletes the definition, or does what the kind does instead. Raises what the kind does if it is in use."""
     row = _found(kind, workspace_id, named, locked=True)
-    seen.require_seen(_etag(kind, kind.written(row)))
+    seen.require_seen(_etag(kind, kind.written(row)), demanded=not kind.as_in_1_0)
     kind.take_away(row, actor=actor, now=now)
 
 

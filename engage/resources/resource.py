@@ -76,7 +76,8 @@ class Saved(NamedTuple, Generic[Row]):
 class CallTexts:
     """What the calls about a kind say of themselves: a summary, an empty line, and a description each.
 
-    `example` is an item, with the id that it has; `changed` are fields that one changes by a PUT such as `requests`.
+    `example` is an item, with the id that it has; `changed` are what a PUT such as `requests` changes, and
+    `inside` and `moving` what that tells of a journey.
     """
 
     put: str
@@ -88,6 +89,8 @@ class CallTexts:
     changed: Sequence[str]
     refuses: Sequence[Refusal]
     refuses_to_delete: Sequence[Refusal] = ()
+    inside: int | None = None
+    moving: Any = None
 
 
 class Saving(NamedTuple):
@@ -102,8 +105,8 @@ class Saving(NamedTuple):
 
 class Resource(Generic[Row]):
     """See above. `section` is its name in seed files and addresses, `named_by` the column that holds its key, `at_most`
-    how many a workspace has. `checked_apart` are columns that `mistakes` looks at, in place of the model's own rules.
-    `state` are fields that say how a new one begins, and are no part of it afterwards.
+    how many a workspace has (None: any number). `checked_apart` are columns that `mistakes` looks at, in place of the
+    model's own rules. `state` are fields that say how a new one begins, and are no part of it afterwards.
     """
 
     model: type[Row]
@@ -111,7 +114,7 @@ class Resource(Generic[Row]):
     section: str
     missing: Callable[[str], Refusal]
     named_by: str = KEY
-    at_most: int
+    at_most: int | None = None
     checked_apart: Collection[str] = ()
     state: Collection[str] = ()
     calls: CallTexts | None = None
@@ -119,11 +122,13 @@ class Resource(Generic[Row]):
     of_all_journeys: bool = False  # its calls need a key that is for all journeys
     confirmable: str = ""  # what `confirm=true` is for, where something may break
     secrets_may_lack: bool = False  # one that the environment does not have is left to be given later
+    named_by_journeys: bool = False  # so they are seeded before journeys
+    as_in_1_0: bool = False  # what a PUT leaves out stays; If-Match is heeded where it is sent, and never demanded
     _all: ClassVar[list["Resource[Any]"]] = []
 
     @classmethod
     def all(cls) -> Sequence["Resource[Any]"]:
-        """Every kind, in the order in which they are seeded: what is named before what names it."""
+        """Every kind, in the order in which they are written out; so they are seeded, but for `named_by_journeys`."""
         return tuple(cls._all)
 
     @classmethod
@@ -229,8 +234,11 @@ class Resource(Generic[Row]):
         """The one with this key, or id."""
         if unstorable(named):
             return QuerySet(self.model).none()
-        by_id = self.named_by == KEY and is_object_id(named)
-        return self.own(workspace_id).filter(**{"pk" if by_id else self.named_by: named})
+        return self.own(workspace_id).filter(**{"pk" if self.is_id(named) else self.named_by: named})
+
+    def is_id(self, named: str) -> bool:
+        """Whether this can be no key, but an id."""
+        return self.named_by == KEY and is_object_id(named)
 
     @transaction.atomic
     def save(
@@ -244,7 +252,7 @@ class Resource(Generic[Row]):
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)  # one at a time, so that they are counted
         own = self.own(workspace.pk)
         stored = own.select_for_update(no_key=True).filter(**{self.named_by: key}).first()
-        if stored is None and own.count() >= self.at_most:
+        if stored is None and self.at_most is not None and own.count() >= self.at_most:
             raise InvalidDefinition(f"key: a workspace has at most {self.at_most} {self.section}.").at(KEY)
         row = self.checked(stored or self.new(workspace, key), changes)
         before, after = None if stored is None else self.facts(stored), self.facts(row)

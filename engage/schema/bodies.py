@@ -18,6 +18,7 @@ from engage.sizes import KIB
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
 # Or null. Python counts the four separators of ASCII as blank, other languages' `\s` does not.
 BLANK: Schema = {"pattern": r"^[\s\x1c-\x1f]*$"}
+_OF_PATCH = "A merge patch (RFC 7396): what is absent stays, and null takes away."
 OPTIONAL = "x-optional"  # until the document is finished: the request need not have this body
 
 
@@ -51,15 +52,17 @@ def none_of(*names: str, absent: Schema) -> Schema:
     return {"properties": dict.fromkeys(names, absent)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TypedBody:
     """A body that is read into this dataclass. With `optional`, no body at all is as good as an empty object.
 
     The class may have `rules`: keywords for the strict form of the whole object, which the call tells in words as well.
+    `partial` is that of a PATCH, a merge patch to it: drf-spectacular sets it.
     """
 
     shape: type
     optional: bool = False
+    partial: bool = False
 
 
 class _TypedBodyExtension(OpenApiSerializerExtension):
@@ -80,7 +83,8 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
         properties: dict[str, Schema] = {}
         second: dict[str, Schema] = {}
         known = members(self.target.shape)
-        required = sorted(member.spelling for member in known if member.is_required)
+        merges = self.target.partial
+        required = sorted(member.spelling for member in known if member.is_required and not merges)
         for member in known:
             described = {**self._schema_of(member, auto_schema, direction), "description": _described(member)}
             takes_null = not member.is_required and "enum" not in described
@@ -93,13 +97,12 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
                 properties[member.spelling]["description"] += also_spelled(member)
         return {
             "type": "object",
-            "description": getdoc(self.target.shape),
+            "description": _OF_PATCH if merges else getdoc(self.target.shape),
             "properties": properties,
             **({"required": required} if required else {}),
             STRICT: {
                 "properties": properties | second,
-                **_at_least_one(self.target.shape),
-                **getattr(self.target.shape, "rules", {}),
+                **({} if merges else _rules(self.target.shape)),
             },
             **({OPTIONAL: True} if self.target.optional else {}),
         }
@@ -123,14 +126,14 @@ def also_spelled(member: Member) -> str:
     return f" May also be called `{member.also}`." if member.also else ""
 
 
-def _at_least_one(shape: Any) -> Schema:
-    """The rule of a shape's `one_of`."""
+def _rules(shape: Any) -> Schema:
+    """The rules of a shape, and that of its `one_of`."""
     names = shape.one_of.names if hasattr(shape, "one_of") else ()
     known = {member.spelling: member for member in members(shape)}
     spellings = [(known[name], known[name].spelling) for name in names]
     spellings += [(known[name], known[name].also) for name in names if known[name].also]
     rules = [{"required": [text], "properties": {text: _present(member)}} for member, text in spellings]
-    return {"anyOf": rules} if rules else {}
+    return ({"anyOf": rules} if rules else {}) | getattr(shape, "rules", {})
 
 
 def _present(member: Member) -> Schema:

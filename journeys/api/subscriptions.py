@@ -123,7 +123,7 @@ class PushesQuery:
 _CALLS = OF[SUBSCRIPTIONS.section]
 _AT = datetime(2026, 11, 20, 19, 8, tzinfo=UTC)
 _LISTED = ListedSubscription(
-    subscription_id=_CALLS.example_id,
+    subscription_id=_CALLS.texts.example_id,
     key="crm",
     url="https://crm.example/events",
     types=[FeedType.JOB_DECIDED],
@@ -258,7 +258,7 @@ def try_out_subscription(asked: Asked[None, None], subscription_id: str) -> Test
     **_of_one,
     says="The subscription goes on.",
     answer="The subscription.",
-    examples={"Resumed": ResumedSubscription(subscription_id=_CALLS.example_id, key="crm", changed=True)},
+    examples={"Resumed": ResumedSubscription(subscription_id=_CALLS.texts.example_id, key="crm", changed=True)},
 )
 def resume_paused_subscription(asked: Asked[None, None], subscription_id: str) -> ResumedSubscription:
     """Resume a subscription

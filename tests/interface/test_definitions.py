@@ -7,7 +7,9 @@ import pytest
 from django.utils import timezone
 
 from customers.models import Segment, SegmentMembership
+from engage.calls.call import Call
 from engage.models import AuditEntry, Workspace
+from engage.resources.resource import Resource
 from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.design.opening import close
 from journeys.models import Connection, Journey, JourneyRevision, Subscription, Variable
@@ -114,6 +116,75 @@ def test_what_is_there_is_not_created_and_what_is_known_not_sent(
             assert "must not be" in refused(answer, status=412, error="Precondition failed")
     assert stored() == before
     assert server.put(path, second, headers={"If-None-Match": '"other"', "If-Match": etag}).status_code == 200
+
+
+# By the kind's path: a definition, a patch, what that leaves, and a bad patch with the places of its mistakes.
+MERGED: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any], list[str]]] = [
+    ("journeys/acme/welcome",
+     {"name": "Welcome", "steps": [{**CALL, "headers": {"X-Token": "hush"}}], "managedBy": "git"},
+     {"managedBy": None, "maxEntriesPerCustomer": 2},
+     {"managedBy": None, "maxEntriesPerCustomer": 2, "name": "Welcome"},
+     {"steps": [{"id": 7}], "naem": "x"}, ["naem", "steps[0].id", "steps[0].type"]),
+    ("segments/acme/pro", {"name": "Pro", "conditions": PRO, "managedBy": "git"},
+     {"conditions": {"value": "max"}, "managedBy": None},
+     {"name": "Pro", "conditions": {**PRO, "value": "max"}, "managedBy": None}, {"members": []}, ["members"]),
+    ("connections/acme/mail", {**MAIL, "headers": {"X-Token": "hush", "X-Other": "x"}, "perSecond": 7},
+     {"headers": {"X-Other": None}, "channel": "email"},
+     {"headers": {"X-Token": "***"}, "channel": "email", "perSecond": 7}, {"channel": "pigeon"}, ["channel"]),
+    ("subscriptions/acme/crm", {**CRM, "types": ["job.decided"], "batch": 7}, {"types": None},
+     {"url": CRM["url"], "types": None, "batch": 7}, {"batch": 0}, ["batch"]),
+    ("variables/acme/shop", {"value": {"a": {"b": 1, "c": [1]}, "d": 1}},
+     {"value": {"a": {"b": None, "c": [2]}, "e": {}}}, {"value": {"a": {"c": [2]}, "d": 1, "e": {}}},
+     {"value": None}, ["value"]),
+]  # fmt: skip
+
+
+def test_each_kind_is_patched() -> None:
+    known = {call.path.partition("/")[0] for call in Call.all() if call.merges}
+    assert known == {kind.section for kind in Resource.all()} == {path.partition("/")[0] for path, *_ in MERGED}
+
+
+@each("kind", MERGED)
+@pytest.mark.django_db
+def test_a_patch_changes_what_it_names_and_takes_away_what_it_says_is_null(
+    acme: Workspace, server: ServerClient, kind: Any
+) -> None:
+    path, first, patch, wanted, bad, places = kind
+    path = f"/api/v1/{path}"
+    assert server.patch(path, patch).status_code == 404
+    etag = (data(server.put(path, first), status=201), server.get(path)["ETag"])[1]
+    before = stored()
+    refused(server.patch(path, {}), status=400, error="Missing required parameter")
+    refused(server.patch(path, patch), status=428, error="Precondition required")
+    refused(server.patch(path, patch, headers={"If-Match": '"stale"'}), status=412, error="Precondition failed")
+    refused(server.patch(path, {"key": "other"}), status=422, error="Definition invalid")
+    answer = server.patch(path, bad)
+    refused(answer, status=422, error="Definition invalid")
+    assert sorted({one["place"] for one in answer.json()["details"]}) == places
+    trial = data(server.patch(f"{path}?dryRun=true", patch), status=200)
+    same = data(server.patch(path, {"key": path.rpartition("/")[2]}), status=200)
+    assert (trial["outcome"], trial["dryRun"], same["outcome"], stored()) == ("changed", True, "unchanged", before)
+    answer = server.patch(path, patch, headers={"If-Match": etag}, content_type="application/merge-patch+json")
+    told = data(answer, status=200)
+    assert (told["changed"], told["definition"]) == (trial["changed"], trial["definition"])
+    assert told["definition"].items() >= wanted.items()
+    assert server.get(path)["ETag"] == answer["ETag"] != etag
+    assert data(server.put(path, told["definition"]), status=200)["outcome"] == "unchanged"
+    assert AuditEntry.objects.filter(actor_kind="key").count() == 2
+    assert "hush" not in written()
+    assert ("hush" in str(stored())) == ("hush" in str(first))
+
+
+@pytest.mark.django_db
+def test_a_patch_has_two_types_and_nothing_else_has_the_second(acme: Workspace, server: ServerClient) -> None:
+    path, patch = "/api/v1/variables/acme/shop", "application/merge-patch+json"
+    answer = server.patch(path, {"value": 1}, content_type="application/json-patch+json")
+    refused(answer, status=415, error="Unsupported media type")
+    assert answer["Accept-Patch"] == f"application/json, {patch}"
+    answer = server.put(path, {"value": 1}, content_type=patch)
+    refused(answer, status=415, error="Unsupported media type")
+    assert "Accept-Patch" not in answer
+    assert "PATCH" in server.post(path, {"value": 1})["Allow"]
 
 
 def masked(item: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from tests.support.processes import environment
 PATH = "/api/v1/schema"
 CALLS = {(call.method, f"/api/v1/{call.path}") for call in Call.all()}
 BODIES = {body_name(shape) for shape in all_bodies()}
+BODIES |= {f"Patched{body_name(call.signature.body)}" for call in Call.all() if call.merges and call.signature.body}
 
 
 def read(**headers: str) -> Answer:

@@ -81,6 +81,9 @@ class _Caller:
     def put(self, path: str, body: Any, **options: Any) -> Answer:
         return self.call("PUT", path, body, **options)
 
+    def patch(self, path: str, body: Any, **options: Any) -> Answer:
+        return self.call("PATCH", path, body, **options)
+
     def delete(self, path: str, **options: Any) -> Answer:
         return self.call("DELETE", path, **options)
 

@@ -1,6 +1,6 @@
 """What the calls about all kinds of definitions have in common."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
@@ -10,29 +10,28 @@ from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 
 from engage.calls.asked import Asked
-from engage.calls.call import Answered, Call, PathId, delete, get, put
+from engage.calls.call import Answered, Call, PathId, delete, get, patch, put
 from engage.calls.queries import DRY_RUN_MESSAGE
 from engage.errors import MissingParameter, Refusal
 from engage.http.preconditions import PreconditionFailed, PreconditionRequired, Seen
 from engage.resources.definitions import (
     Definition,
+    PutDefinition,
     SecretsMissing,
     delete_definition,
     get_definition,
     put_definition,
 )
-from engage.resources.resource import Resource
-from engage.scopes import Scope
+from engage.resources.resource import CallTexts, Resource
 from journeys.api.definitions.bodies import (
     DefinitionDeleted,
     DefinitionRecord,
     PutDefinitionRecord,
 )
-from journeys.steering.moving import Moving
 
 _ETAG = '"3f1c7a90b6e24d5f8a7b6c5d4e3f2a1b"'
 
-_IF_MATCH = OpenApiParameter(
+IF_MATCH = OpenApiParameter(
     "If-Match",
     {"type": "string"},
     location=OpenApiParameter.HEADER,
@@ -50,7 +49,7 @@ IF_NEW = _if_none_match("`*` to create only: what is there is then refused, also
 _IF_OTHER = _if_none_match("ETags of what you have. Where it is one of them, the answer is 304.")
 
 
-def _etag_of(*statuses: int) -> OpenApiParameter:
+def etag_of(*statuses: int) -> OpenApiParameter:
     return OpenApiParameter(
         "ETag",
         {"type": "string"},
@@ -60,115 +59,112 @@ def _etag_of(*statuses: int) -> OpenApiParameter:
     )
 
 
+FOUND_PARAMETERS = [_IF_OTHER, etag_of(HTTPStatus.OK, HTTPStatus.NOT_MODIFIED)]
 UNKNOWN_SECRET = SecretsMissing("headers.X-Token needs its value: *** keeps what is stored.")
 _CREATED, _CHANGED, _UNCHANGED = "Created.", "Changed.", "Nothing to change."
-_EMPTY = "The body must be the whole definition, and must not be empty."
+_EMPTY = MissingParameter("The body must be the whole definition, and must not be empty.")
+_NOTHING = MissingParameter("The body must say what changes, and must not be empty.")
 _UNSEEN = [PreconditionFailed(), PreconditionRequired()]
-_common: dict[str, Any] = {"policy": "definitions", "tag": "Definitions"}
-_put = partial(
-    put,
-    **_common,
-    answer={HTTPStatus.OK: "What was there is now as the body says.", HTTPStatus.CREATED: "It was created."},
-    parameters=[_IF_MATCH, IF_NEW, _etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
-)
-_get = partial(
-    get,
-    **_common,
-    says="Definition found.",
-    answer={HTTPStatus.OK: "The definition.", HTTPStatus.NOT_MODIFIED: "It is what you have."},
-    parameters=[_IF_OTHER, _etag_of(HTTPStatus.OK, HTTPStatus.NOT_MODIFIED)],
-)
-_delete = partial(
-    delete,
-    **_common,
-    says="Deleted.",
-    answer="It was deleted.",
-    parameters=[_IF_MATCH],
-    examples={"Deleted": DefinitionDeleted()},
-)
+_FOUND: Mapping[int, str] = {HTTPStatus.OK: "The definition.", HTTPStatus.NOT_MODIFIED: "It is what you have."}
+_NOW = "What was there is now as the body says."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """The three calls about one kind of definition: decorators for them, and what they do.
-
-    `item` is an example, which has `example_id`.
-    """
+    """The calls about one kind of definition: decorators for them, and what they do."""
 
     kind: Resource[Any]
-    path: str
+    texts: CallTexts
     id: PathId
-    scope: Scope = Scope.DEFINITIONS
-    of_all_journeys: bool = False
-    example_id: str
-    item: Mapping[str, Any]
+    policy: str = "definitions"
+    tag: str = "Definitions"
 
     @property
-    def _shared(self) -> dict[str, Any]:
-        return {"path": self.path, "ids": [self.id], "scope": self.scope, "of_all_journeys": self.of_all_journeys}
+    def shared(self) -> dict[str, Any]:
+        """What the decorators of all of them say."""
+        return {
+            "path": f"{self.kind.section}/{{workspaceId}}/{{{self.id.name}}}",
+            "ids": [self.id],
+            "scope": self.kind.scope,
+            "of_all_journeys": self.kind.of_all_journeys,
+            "policy": self.policy,
+            "tag": self.tag,
+        }
 
-    def put(
-        self,
-        *,
-        requests: Mapping[str, Any],
-        changed: Sequence[str],
-        refuses: Sequence[Refusal],
-        inside: int | None = None,
-        moving: Moving | None = None,
-    ) -> Call:
-        """`changed` to `moving` are of the examples of answers."""
-        data = PutDefinitionRecord(
-            id=self.example_id,
-            key=self.item["key"],
+    def put(self) -> Call:
+        item = self.texts.example
+        made = replace(self._changed, outcome="created", changed=[*item], inside=None)
+        examples = self._examples | {
+            "Created": Answered(data=made, says=_CREATED, status=HTTPStatus.CREATED, headers={"ETag": _ETAG}),
+        }
+        return put(
+            **self._writing(_EMPTY),
+            answer={HTTPStatus.OK: _NOW, HTTPStatus.CREATED: "It was created."},
+            parameters=[IF_MATCH, IF_NEW, etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
+            examples=examples,
+        )
+
+    def patch(self) -> Call:
+        parameters = [IF_MATCH, etag_of(HTTPStatus.OK)]
+        return patch(**self._writing(_NOTHING), answer=_NOW, parameters=parameters, examples=self._examples)
+
+    def _writing(self, empty: Refusal) -> dict[str, Any]:
+        refuses = [empty, *self.texts.refuses, *_UNSEEN]
+        return {**self.shared, "requests": self.texts.requests, "refuses": refuses}
+
+    @property
+    def _changed(self) -> PutDefinitionRecord:
+        item, texts = self.texts.example, self.texts
+        return PutDefinitionRecord(
+            id=texts.example_id,
+            key=item["key"],
             outcome="changed",
-            changed=changed,
-            inside=inside,
-            definition=self.item,
+            changed=texts.changed,
+            inside=texts.inside,
+            definition=item,
             warnings=[],
         )
-        changing = {"Those inside are moved": replace(data, moving=moving)} if moving else {}
-        changing["Changed"] = data
-        made = replace(data, outcome="created", changed=[*self.item], inside=None)
-        with_etag = partial(Answered, headers={"ETag": _ETAG})
-        examples = {
-            **{title: with_etag(data=found, says=_CHANGED) for title, found in changing.items()},
-            "Created": with_etag(data=made, says=_CREATED, status=HTTPStatus.CREATED),
-            "A dry run": Answered(data=replace(data, dry_run=True), says=DRY_RUN_MESSAGE),
-        }
-        refused = [MissingParameter(_EMPTY), *refuses, *_UNSEEN]
-        return _put(**self._shared, requests=requests, examples=examples, refuses=refused)
+
+    @property
+    def _examples(self) -> dict[str, Any]:
+        data, moving = self._changed, self.texts.moving
+        each = {"Those inside are moved": replace(data, moving=moving)} if moving else {}
+        with_etag = partial(Answered, says=_CHANGED, headers={"ETag": _ETAG})
+        dry = Answered(data=replace(data, dry_run=True), says=DRY_RUN_MESSAGE)
+        return {**{title: with_etag(data=one) for title, one in (each | {"Changed": data}).items()}, "A dry run": dry}
 
     def get(self) -> Call:
-        return _get(**self._shared, examples={"Found": self.record()})
+        return get(
+            **self.shared,
+            says="Definition found.",
+            answer=_FOUND,
+            parameters=FOUND_PARAMETERS,
+            examples={"Found": self.record()},
+        )
 
-    def delete(self, *refuses: Refusal) -> Call:
-        return _delete(**self._shared, refuses=[*refuses, *_UNSEEN])
+    def delete(self) -> Call:
+        return delete(
+            **self.shared,
+            says="Deleted.",
+            answer="It was deleted.",
+            parameters=[IF_MATCH],
+            examples={"Deleted": DefinitionDeleted()},
+            refuses=[*self.texts.refuses_to_delete, *_UNSEEN],
+        )
 
     def record(self) -> Answered[DefinitionRecord]:
         """The example, as it is read."""
-        record = DefinitionRecord(id=self.example_id, key=self.item["key"], definition=self.item, warnings=[])
+        record = DefinitionRecord(
+            id=self.texts.example_id, key=self.texts.example["key"], definition=self.texts.example, warnings=[]
+        )
         return Answered(data=record, headers={"ETag": _ETAG})
 
     def read(self, asked: Asked[None, None], named: str) -> Answered[DefinitionRecord]:
         return as_read(get_definition(self.kind, workspace_id=asked.workspace_id, named=named))
 
-    def write(
-        self, asked: Asked[Any, Any], named: str, *, confirmed: bool = False, moved_by: str | None = None
-    ) -> Answered[PutDefinitionRecord]:
+    def write(self, asked: Asked[Any, Any], named: str) -> Answered[PutDefinitionRecord]:
+        done = self.written(asked, named, asked.body)
         dry_run = asked.query.dry_run
-        if not asked.request.data:  # whatever was lost on the way must not empty a definition
-            raise MissingParameter(_EMPTY)
-        done = put_definition(
-            self.kind,
-            workspace_id=asked.workspace_id,
-            named=named,
-            written=asked.body,
-            seen=Seen.by(asked.request._request),
-            confirmed=confirmed,
-            dry_run=dry_run,
-            now=timezone.now(),
-            moved_by=moved_by,
-        )
         told = _told(done.definition)
         if dry_run and done.outcome == "created":
             told["id"] = None
@@ -188,6 +184,24 @@ class Calls:
             "unchanged": (_UNCHANGED, HTTPStatus.OK),
         }[done.outcome]
         return Answered(data=record, says=says, status=status, headers={"ETag": done.definition.etag})
+
+    def written(self, asked: Asked[Any, Any], named: str, body: Mapping[str, Any]) -> PutDefinition:
+        """What a PUT or a PATCH leaves, or would."""
+        merges = asked.request.method == "PATCH"
+        if not asked.request.data:  # whatever was lost on the way must not empty a definition
+            raise _NOTHING if merges else _EMPTY
+        return put_definition(
+            self.kind,
+            workspace_id=asked.workspace_id,
+            named=named,
+            written=body,
+            seen=Seen.by(asked.request._request),
+            confirmed=getattr(asked.query, "confirm", False),
+            dry_run=asked.query.dry_run,
+            now=timezone.now(),
+            moved_by=asked.actor if getattr(asked.query, "move_inside", False) else None,
+            merges=merges,
+        )
 
     def take_away(self, asked: Asked[None, None], named: str) -> DefinitionDeleted:
         delete_definition(

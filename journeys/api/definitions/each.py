@@ -13,6 +13,13 @@ from journeys.api.definitions.bodies import ConfirmedQuery, DefinitionDeleted, D
 from journeys.api.definitions.calls import Calls
 from journeys.seeding.kinds import KINDS
 
+_PATCHED = """Change parts of a {noun}
+
+    What is absent stays, and `null` takes away (RFC 7396): objects are merged into those that a GET answers, and all
+    else, such as a list, takes the place of what is there. What comes of that is read and saved as a PUT of it would
+    be. It is sent as `application/json` or `application/merge-patch+json`.
+    """
+
 
 def path_id(kind: Resource[Any], texts: CallTexts) -> PathId:
     """How a path names one of them: by its id or its key, or by its name."""
@@ -25,36 +32,39 @@ def path_id(kind: Resource[Any], texts: CallTexts) -> PathId:
     )
 
 
-def define(kind: Resource[Any], texts: CallTexts) -> Calls:
-    """Makes its three calls."""
-    named = path_id(kind, texts)
-    calls = Calls(
-        kind=kind,
-        path=f"{kind.section}/{{workspaceId}}/{{{named.name}}}",
-        id=named,
-        scope=kind.scope,
-        of_all_journeys=kind.of_all_journeys,
-        example_id=texts.example_id,
-        item=texts.example,
-    )
-    query: Any = ConfirmedQuery if kind.confirmable else DryRun
+def define(
+    kind: Resource[Any], texts: CallTexts, *, named: PathId | None = None, query: type[DryRun] | None = None
+) -> Calls:
+    """Makes its four calls."""
+    calls = Calls(kind=kind, texts=texts, id=named or path_id(kind, texts))
     body: Any = kind.fields
+    asks: Any = query or (ConfirmedQuery if kind.confirmable else DryRun)
+    asked = Asked[body, asks]
 
     def put(asked: Any, **ids: str) -> Any:
-        return calls.write(asked, ids[named.keyword], confirmed=getattr(asked.query, "confirm", False))
+        return calls.write(asked, ids[calls.id.keyword])
 
     def get(asked: Any, **ids: str) -> Any:
-        return calls.read(asked, ids[named.keyword])
+        return calls.read(asked, ids[calls.id.keyword])
 
     def delete(asked: Any, **ids: str) -> Any:
-        return calls.take_away(asked, ids[named.keyword])
+        return calls.take_away(asked, ids[calls.id.keyword])
 
-    bodiless = Asked[None, None]
-    put_call = calls.put(requests=texts.requests, changed=texts.changed, refuses=texts.refuses)
-    put_call(_named(put, kind, texts.put, Asked[body, query], Answered[PutDefinitionRecord]))
-    calls.get()(_named(get, kind, texts.get, bodiless, Answered[DefinitionRecord]))
-    calls.delete(*texts.refuses_to_delete)(_named(delete, kind, texts.delete, bodiless, DefinitionDeleted))
+    calls.put()(_named(put, kind, texts.put, asked, Answered[PutDefinitionRecord]))
+    calls.get()(_named(get, kind, texts.get, Asked[None, None], Answered[DefinitionRecord]))
+    calls.delete()(_named(delete, kind, texts.delete, Asked[None, None], DefinitionDeleted))
+    define_patch(calls, asked)
     return calls
+
+
+def define_patch(calls: Calls, asked: Any) -> None:
+    """Makes the call that changes parts of one, which asks as a PUT does."""
+
+    def patch(asked: Any, **ids: str) -> Any:
+        return calls.write(asked, ids[calls.id.keyword])
+
+    says = _PATCHED.format(noun=calls.kind.noun)
+    calls.patch()(_named(patch, calls.kind, says, asked, Answered[PutDefinitionRecord]))
 
 
 def _named(function: Callable[..., Any], kind: Resource[Any], says: str, asked: Any, answer: Any) -> Callable[..., Any]:

@@ -2,20 +2,14 @@
 
 from typing import Any
 
-from engage.calls.asked import Asked
-from engage.calls.call import Answered
 from engage.errors import FailureDetail
 from engage.resources.definitions import DefinitionInvalid
-from journeys.api.definitions.bodies import (
-    DefinitionDeleted,
-    DefinitionRecord,
-    JourneyQuery,
-    PutDefinitionRecord,
-)
-from journeys.api.definitions.calls import UNKNOWN_SECRET, Calls
+from engage.resources.resource import CallTexts
+from journeys.api.definitions.bodies import JourneyQuery
+from journeys.api.definitions.calls import UNKNOWN_SECRET
+from journeys.api.definitions.each import define
 from journeys.api.path_ids import JOURNEY_ID
-from journeys.design.fields import JourneyFields
-from journeys.seeding import kinds
+from journeys.seeding.kinds import JOURNEYS
 from journeys.steering.moving import GONE, UNDER_WAY, Moving
 
 _MISTAKE = "steps[0].for must be a duration such as P1D or PT2H, but 'soon' came."
@@ -37,25 +31,8 @@ _JOURNEY: dict[str, Any] = {
     "holdOut": {"share": 0.1},
     "managedBy": "git:acme/journeys",
 }
-
-_JOURNEYS = Calls(
-    kind=kinds.JOURNEYS,
-    path="journeys/{workspaceId}/{journeyId}",
-    id=JOURNEY_ID,
-    example_id=JOURNEY_ID.example,
-    item=_JOURNEY,
-)
-
-
-@_JOURNEYS.put(
-    requests={"A wait": {"name": "Welcome", "steps": [_WAIT]}},
-    changed=["steps"],
-    inside=310,
-    moving=Moving(revision=8, moves=302, stays={UNDER_WAY: 6, GONE: 2}),
-    refuses=[_INVALID, UNKNOWN_SECRET],
-)
-def put_journey(asked: Asked[JourneyFields, JourneyQuery], journey_id: str) -> Answered[PutDefinitionRecord]:
-    """Create or replace a journey
+_TEXTS = CallTexts(
+    put="""Create or replace a journey
 
     The body is the journey's item of a seed file, whole: what is left out gets its default. All mistakes are told at
     once, each with its place, before If-Match is looked at. Other steps or exit rules are a new revision, with which
@@ -67,25 +44,23 @@ def put_journey(asked: Asked[JourneyFields, JourneyQuery], journey_id: str) -> A
     Asked again, it moves whoever can be moved by then; a body that changes nothing is enough for that.
 
     A header `***` of a step keeps the secret that is stored for the step with the same id.
-    """
-    moved_by = asked.actor if asked.query.move_inside else None
-    return _JOURNEYS.write(asked, journey_id, moved_by=moved_by)
-
-
-@_JOURNEYS.get()
-def get_journey(asked: Asked[None, None], journey_id: str) -> Answered[DefinitionRecord]:
-    """Read a journey
+    """,
+    get="""Read a journey
 
     Returns the journey with its current steps and exit rules, as a PUT takes them.
-    """
-    return _JOURNEYS.read(asked, journey_id)
-
-
-@_JOURNEYS.delete()
-def delete_journey(asked: Asked[None, None], journey_id: str) -> DefinitionDeleted:
-    """Archive a journey
+    """,
+    delete="""Archive a journey
 
     Closes the journey and hides it. Those inside go on, and what happened stays. Staff can restore it. What is
     scheduled for later is decided when it is due, by whether the journey is open again.
-    """
-    return _JOURNEYS.take_away(asked, journey_id)
+    """,
+    example=_JOURNEY,
+    example_id=JOURNEY_ID.example,
+    requests={"A wait": {"name": "Welcome", "steps": [_WAIT]}},
+    changed=["steps"],
+    inside=310,
+    moving=Moving(revision=8, moves=302, stays={UNDER_WAY: 6, GONE: 2}),
+    refuses=[_INVALID, UNKNOWN_SECRET],
+)
+
+define(JOURNEYS, _TEXTS, named=JOURNEY_ID, query=JourneyQuery)
