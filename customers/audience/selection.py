@@ -32,6 +32,31 @@ class Audience:
             raise ValueError("An audience names external ids, segments or both; it is never the whole workspace.")
 
 
+# An audience of more people than this is large.
+LARGE = 10_000
+_IS_LARGE = Statement("""
+WITH named AS MATERIALIZED (
+    SELECT id, conditions FROM customers_segment
+    WHERE workspace_id = {workspace_id} AND (id = ANY({segments}::text[]) OR key = ANY({segments}::text[]))
+)
+SELECT (
+    SELECT count(*) FROM (
+        SELECT FROM customers_segmentmembership WHERE segment_id = ANY(ARRAY(SELECT id FROM named)) LIMIT {most} + 1
+    ) AS member
+) > {most} OR EXISTS (SELECT FROM named WHERE conditions IS NOT NULL) AND (
+    SELECT count(*) FROM (SELECT FROM customers_customer WHERE workspace_id = {workspace_id} LIMIT {most} + 1) AS one
+) > {most}
+""")
+
+
+def is_large(audience: Audience, *, workspace_id: str) -> bool:
+    """Whether more than `LARGE` may belong to it, or have to be looked at for that. The look itself is bounded."""
+    if audience.segment_ids is None or audience.external_ids is not None:
+        return False
+    [(large,)] = _IS_LARGE.rows(workspace_id=workspace_id, segments=list(audience.segment_ids), most=LARGE)
+    return bool(large)
+
+
 def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[Segment]:
     """Returns the segments, each named by its id or its key, in one statement.
 

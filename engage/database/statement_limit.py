@@ -23,12 +23,14 @@ _CHECK_ALL_NOW = Statement("SET CONSTRAINTS ALL IMMEDIATE")
 
 
 class LargeWorkInProgress(Refusal):
-    """A customer with very many records is being exported, merged or erased by this process."""
+    """This process does other work whose size only the data bound: on a customer with very many records, or for all of
+    a large segment.
+    """
 
     status = 503
     error = "Service unavailable"
     code = "large_work_in_progress"
-    says = "Another customer with very many records is being worked on. Nothing was done; try again."
+    says = "Other work on very many customers or records is going on. Nothing was done; try again."
     sends = {"Retry-After": "30"}
 
 
@@ -64,21 +66,28 @@ def limited_statements(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
+def in_one_thread() -> Iterator[None]:
+    """Within it is the one thread of the process that does large work. Raises LargeWorkInProgress if another does."""
+    if not _in_one_thread.acquire(blocking=False):
+        raise LargeWorkInProgress
+    try:
+        yield
+    finally:
+        _in_one_thread.release()
+
+
+@contextmanager
 def large_work() -> Iterator[None]:
     """Within it, statements may take five minutes together; in one thread of the process, or large calls use up all.
 
     Must run inside a transaction, of which it checks the deferred constraints, too. A pooler's silence may last as
     long: no more than one thread waits for it. Raises LargeWorkInProgress.
     """
-    if not _in_one_thread.acquire(blocking=False):
-        raise LargeWorkInProgress
-    try:
+    with in_one_thread():
         _ALLOW_LARGE.execute(limit=f"{_LARGE_SECONDS * 1000:.0f}ms")
         with connection.connection.ending_at(time.monotonic() + _LARGE_SECONDS):
             yield
             _CHECK_ALL_NOW.execute()
-    finally:
-        _in_one_thread.release()
 
 
 def _limit(seconds: float) -> None:

@@ -1,6 +1,7 @@
 """Answers that are written piece by piece, because they may not fit into memory."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from itertools import chain
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -43,6 +44,12 @@ def long_answer(pieces: Iterator[str], *, status: int = 200, facts: Mapping[str,
         answer = WholeAnswer("".join(begun), status=status, content_type="application/json")
     answer.facts = facts
     return answer
+
+
+def while_told(work: AbstractContextManager[Any], pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces of a `long_answer`, after whose last one the work ends."""
+    with work:
+        yield from pieces
 
 
 def finished_answer(pieces: Iterable[str]) -> LongAnswer:

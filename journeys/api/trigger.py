@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -13,12 +14,13 @@ from rest_framework.request import Request
 
 from customers.api.path_ids import ADA, BOB
 from customers.audience.segments import ErrorResolvingSegments
-from customers.audience.selection import NamedCustomer
+from customers.audience.selection import LARGE, Audience, NamedCustomer, is_large
 from engage.calls.asked import Asked
 from engage.calls.call import Answered, post
 from engage.calls.queries import DryRun
+from engage.database.statement_limit import LargeWorkInProgress, in_one_thread
 from engage.errors import MissingParameter
-from engage.http.long_answers import LongAnswer, long_answer
+from engage.http.long_answers import LongAnswer, long_answer, while_told
 from engage.http.parsing import body_too_large
 from engage.http.views import ServerView
 from engage.json.keywords import OneOf
@@ -51,6 +53,7 @@ from journeys.entering.recipients import recipients_queued_before, trigger_recip
 from journeys.entering.trigger import (
     ExcludedOne,
     InvalidJourneyType,
+    QueuedMany,
     QueuedOne,
     Recipient,
     queued_before,
@@ -74,7 +77,8 @@ class _TriggerView(ServerView):
 
     def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
         if "places" not in facts:
-            return pieces(queued_before(**facts))
+            work = in_one_thread() if facts["customers"] > LARGE else nullcontext()
+            return while_told(work, pieces(queued_before(**facts)))
         refused = [RefusedRecipient(**one) for one in facts["refused"]]
         queued = recipients_queued_before(**{name: value for name, value in facts.items() if name != "refused"})
         return whole(QueuedManyData.of_recipients(queued, refused))
@@ -205,6 +209,7 @@ def _done(data: Any, says: str) -> Answered[Any]:
         ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
         PayloadInvalid.of([Mistake("payload.orderId", 'does not meet type: "string"')]),
         Recipient(field="external_id", value="ada").not_found(),
+        LargeWorkInProgress(),
     ],
     once=True,
     often=True,
@@ -222,7 +227,8 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
     order is used. The customer must exist: a trigger never creates one.
 
     **Many customers:** send `external_ids`, `segment_ids` or both. With both, only the customers who are in both are
-    queued. No customer is queued twice.
+    queued. No customer is queued twice. Calls for segments of more than 10,000 people are served one at a time by each
+    web process; another is 503 `large_work_in_progress`, to be sent again.
 
     **Entrance:** `entranceId` names what an entry is for, such as an order. Each customer enters the journey once for
     it: a repeat gets a job, which is decided `duplicate_entrance`, and `duplicates` names the first job. In
@@ -267,15 +273,22 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
 
 
 def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
-    queued = trigger_many(
-        workspace_id=asked.workspace_id,
-        journey_id=journey_id,
-        audience=asked.body.audience,
-        payload=asked.body.payload,
-        called_by=asked.key.id,
-        terms=asked.body.terms,
-    )
+    with ExitStack() as work:
+        work.enter_context(_work_on(asked.body.audience, workspace_id=asked.workspace_id))
+        queued = trigger_many(
+            workspace_id=asked.workspace_id,
+            journey_id=journey_id,
+            audience=asked.body.audience,
+            payload=asked.body.payload,
+            called_by=asked.key.id,
+            terms=asked.body.terms,
+        )
+        return _told(asked, queued, work.pop_all())
+
+
+def _told(asked: Asked[TriggerBody, DryRun], queued: QueuedMany, work: ExitStack) -> Answered[Triggered] | LongAnswer:
     if _prefers_minimal(asked.request):
+        work.close()
         data = QueuedManyData.of(queued)
         return Answered(data=data, says=data.says, headers=_MINIMAL)
     facts = {
@@ -288,7 +301,11 @@ def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigge
         facts["scheduled_for"] = queued.scheduled_for.isoformat()
     if queued.duplicates is not None:
         facts["duplicates"] = [vars(one) for one in queued.duplicates]
-    return long_answer(pieces(queued), facts=facts, status=HTTPStatus.ACCEPTED)
+    return long_answer(while_told(work, pieces(queued)), facts=facts, status=HTTPStatus.ACCEPTED)
+
+
+def _work_on(audience: Audience, *, workspace_id: str) -> AbstractContextManager[None]:
+    return in_one_thread() if is_large(audience, workspace_id=workspace_id) else nullcontext()
 
 
 def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
@@ -345,16 +362,18 @@ def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Trigg
             DryRunData.of(run, listed=not minimal), refused=with_those_found(refused, twice=twice, broken=broken)
         )
         return replace(_done(data, DRY_RUN_MESSAGE), headers=_MINIMAL if minimal else {})
-    run = dry_run_many(
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        audience=body.audience,
-        payload=body.payload,
-        terms=body.terms,
-    )
-    if _prefers_minimal(asked.request):
-        return replace(_done(DryRunData.of(run, listed=False), DRY_RUN_MESSAGE), headers=_MINIMAL)
-    return long_answer(DryRunData.pieces(run))
+    with ExitStack() as work:
+        work.enter_context(_work_on(body.audience, workspace_id=workspace_id))
+        run = dry_run_many(
+            workspace_id=workspace_id,
+            journey_id=journey_id,
+            audience=body.audience,
+            payload=body.payload,
+            terms=body.terms,
+        )
+        if _prefers_minimal(asked.request):
+            return replace(_done(DryRunData.of(run, listed=False), DRY_RUN_MESSAGE), headers=_MINIMAL)
+        return long_answer(while_told(work.pop_all(), DryRunData.pieces(run)))
 
 
 def _prefers_minimal(request: Request) -> bool:

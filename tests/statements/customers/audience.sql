@@ -55,6 +55,19 @@ SELECT count(*) FROM ({members}) AS member
 SELECT id FROM customers_customer customer WHERE workspace_id = {workspace_id}::text AND {belongs}
 ORDER BY id DESC LIMIT {most}
 
+-- customers.audience.selection: _IS_LARGE
+WITH named AS MATERIALIZED (
+    SELECT id, conditions FROM customers_segment
+    WHERE workspace_id = {workspace_id} AND (id = ANY({segments}::text[]) OR key = ANY({segments}::text[]))
+)
+SELECT (
+    SELECT count(*) FROM (
+        SELECT FROM customers_segmentmembership WHERE segment_id = ANY(ARRAY(SELECT id FROM named)) LIMIT {most} + 1
+    ) AS member
+) > {most} OR EXISTS (SELECT FROM named WHERE conditions IS NOT NULL) AND (
+    SELECT count(*) FROM (SELECT FROM customers_customer WHERE workspace_id = {workspace_id} LIMIT {most} + 1) AS one
+) > {most}
+
 -- customers.audience.selection: _KNOWN_AS
 SELECT coalesce(known.external_id, sent.external_id) AS external_id, sent.place, known.id AS customer_id, known.belongs
 FROM unnest({sent}::text[]) WITH ORDINALITY AS sent (external_id, place)
