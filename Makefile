@@ -5,7 +5,7 @@ CLIENTS := tests/generated_clients
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run info test browsers chaos bench sizing latency fuzz format lint types check lock clients package release image env licences clean
+.PHONY: help run info test browsers chaos bench sizing latency growth fuzz format lint types check lock clients package release image env licences clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -45,6 +45,10 @@ sizing: ## what one trigger, step, webhook … costs (needs wrk); ARGS=--write r
 latency: ## how long callers, decisions and webhooks take at 10, 50 and 80 % of what the machine bears; ARGS=--write renews the docs
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m tests.benchmarks.latency $(ARGS)
+
+growth: ## pages and processor time of calls, pages and workers in a large database; ARGS="--customers 1000000" says how large
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m tests.benchmarks.growth $(ARGS)
 
 fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAMPLES chooses another number
 	@.ci/install requirements-dev.txt

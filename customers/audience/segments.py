@@ -17,7 +17,7 @@ from customers.conditions import (
     warnings_about,
 )
 from customers.models import Segment
-from engage.database.sql import Fragment, Statement, compose
+from engage.database.sql import Fragment, Statement, Template, compose
 from engage.errors import Refusal
 
 _Found = TypeVar("_Found")
@@ -48,19 +48,31 @@ def belongs_to_any(segments: Sequence[Segment]) -> Fragment:
 
     It is an expression, not a list of members, so that a call that names customers looks at these alone, one by one.
     OFFSET keeps the planner from a join, which may compare each customer with each member (while its statistics are
-    older than they are).
+    older than they are). Of a segment with conditions it is asked once whether it has any members.
 
     Raises ErrorResolvingSegments for stored conditions that cannot be read.
     """
+    ids = [segment.id for segment in segments]
     put_in = Fragment(
         "EXISTS (SELECT FROM customers_segmentmembership membership"
         " WHERE membership.segment_id = ANY(%s::text[]) AND membership.customer_id = customer.id OFFSET 0)",
-        [[segment.id for segment in segments]],
+        [ids],
     )
-    conditions = [_condition(segment) for segment in segments if segment.conditions is not None]
+    conditions = _conditions(segments)
     if not conditions:
         return put_in
-    return compose(f"({{}}{' OR {}' * len(conditions)})", put_in, *conditions)
+    any_members = Fragment(
+        "(SELECT EXISTS (SELECT FROM customers_segmentmembership WHERE segment_id = ANY(%s::text[])))", [ids]
+    )
+    return _any_of([*conditions, compose("{} AND {}", any_members, put_in)])
+
+
+def _any_of(tests: Sequence[Fragment]) -> Fragment:
+    return compose(f"({' OR '.join(['{}'] * len(tests))})", *tests)
+
+
+def _conditions(segments: Sequence[Segment]) -> list[Fragment]:
+    return [_condition(segment) for segment in segments if segment.conditions is not None]
 
 
 def _condition(segment: Segment) -> Fragment:
@@ -86,6 +98,29 @@ def members_of(segments: Sequence[Segment], *, workspace_id: str) -> Fragment:
     )
 
 
+_EVERYBODY = Template("""
+SELECT id FROM customers_customer customer WHERE workspace_id = {workspace_id}::text AND {meets}
+UNION ALL
+SELECT member.id FROM ({members}) AS member
+CROSS JOIN LATERAL (SELECT * FROM customers_customer known WHERE known.id = member.id LIMIT 1) AS customer
+WHERE {meets} IS NOT TRUE
+""")
+
+
+def all_belonging(segments: Sequence[Segment], *, workspace_id: str) -> Fragment:
+    """The ids (column `id`, each once) of all who belong to any of the segments.
+
+    Who meets conditions is found by one scan, and then the members who do not: nobody is asked for memberships.
+
+    Raises ErrorResolvingSegments for stored conditions that cannot be read.
+    """
+    members = members_of(segments, workspace_id=workspace_id)
+    conditions = _conditions(segments)
+    if not conditions:
+        return members
+    return _EVERYBODY.filled(workspace_id=workspace_id, meets=_any_of(conditions), members=members)
+
+
 class Counted(NamedTuple):
     """How many belong to a segment; at least so many, unless it `is_all`."""
 
@@ -93,10 +128,7 @@ class Counted(NamedTuple):
     is_all: bool
 
 
-_COUNT = Statement("""
-SELECT count(*) FROM customers_customer customer WHERE workspace_id = {workspace_id}::text AND {belongs}
-""")
-_COUNT_PUT_IN = Statement("SELECT count(*) FROM ({members}) AS member")
+_COUNT = Statement("SELECT count(*) FROM ({everybody}) AS one")
 _COUNT_PART = Statement("""
 SELECT count(*) FILTER (WHERE {belongs}), max(id) FROM (
     SELECT * FROM customers_customer WHERE workspace_id = {workspace_id}::text AND id > {after}
@@ -116,10 +148,7 @@ def count_belonging(segment: Segment, *, seconds: float) -> Counted:
     Raises ErrorResolvingSegments if its conditions cannot be read.
     """
     began, workspace_id = monotonic(), segment.workspace_id
-    if segment.conditions is None:
-        counting = partial(_COUNT_PUT_IN.column, members=members_of([segment], workspace_id=workspace_id))
-    else:
-        counting = partial(_COUNT.column, belongs=belongs_to_any([segment]), workspace_id=workspace_id)
+    counting = partial(_COUNT.column, everybody=all_belonging([segment], workspace_id=workspace_id))
     if (at_once := _within(seconds / 2, counting)) is not None:
         return Counted(at_once[0], is_all=True)
     number, after = 0, ""

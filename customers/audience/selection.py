@@ -10,7 +10,7 @@ from typing import Annotated
 
 from django.db import connection
 
-from customers.audience.segments import ErrorResolvingSegments, belongs_to_any, members_of
+from customers.audience.segments import ErrorResolvingSegments, all_belonging, belongs_to_any
 from customers.models import Segment
 from engage.database.keys import named_by, names_of_none
 from engage.database.object_ids import ObjectId
@@ -134,11 +134,8 @@ def select_audience(*, workspace_id: str, audience: Audience, segments: Sequence
     )
     if by_name:
         chosen = Fragment("SELECT customer_id AS id FROM named WHERE belongs")
-    elif all(segment.conditions is None for segment in segments):
-        chosen = compose("SELECT id FROM ({}) AS member", members_of(segments, workspace_id=workspace_id))
     else:
-        own = Fragment("%s", [workspace_id])
-        chosen = compose("SELECT id FROM customers_customer customer WHERE workspace_id = {} AND {}", own, belongs)
+        chosen = compose("SELECT id FROM ({}) AS one", all_belonging(segments, workspace_id=workspace_id))
     if audience.exclude_external_ids:
         chosen = compose("SELECT id FROM ({}) AS chosen WHERE id NOT IN ({})", chosen, _EXEMPT)
     return Selection(tables=tables, audience=chosen, excluded=_NAMED_TOO if by_name else "belongs")

@@ -104,7 +104,13 @@ SELECT sent.id AS row_id, 'msg_' || sent.enrollment_id || '_' || sent.ordinal AS
        CASE WHEN sent.state NOT IN ('waiting', 'held') THEN nullif(sent.result, '') END AS result,
        sent.method, sent.url, sent.attempts, answer.status,
        NULL AS message, NULL::timestamptz AS shown_at, NULL AS action_id
-FROM {found}
+FROM ({found}) AS latest
+CROSS JOIN LATERAL (
+    SELECT * FROM journeys_webhookdelivery known WHERE known.id = latest.id LIMIT 1
+) AS sent
+CROSS JOIN LATERAL (
+    SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1
+) AS enrollment
 CROSS JOIN LATERAL (
     SELECT step_id, began_at FROM journeys_steprun taken
     WHERE taken.enrollment_id = sent.enrollment_id AND taken.ordinal = sent.ordinal LIMIT 1
@@ -119,23 +125,28 @@ LEFT JOIN LATERAL (
 WHERE coalesce(run.step_id = {step_id}::text, true) AND coalesce(sent.state = {state}::text, true)
   AND coalesce(enrollment.journey_id = ANY({journeys}::text[]), true)
   AND coalesce(run.began_at >= {since}::timestamptz, true) AND coalesce(run.began_at < {before}::timestamptz, true)
-ORDER BY sent.id DESC LIMIT {most}
+ORDER BY latest.id DESC LIMIT {most}
 """
-_OF_CUSTOMER = """(
-    SELECT * FROM journeys_enrollment WHERE customer_id = {customer_id} AND workspace_id = ANY({workspaces}::text[])
-) AS enrollment
-CROSS JOIN LATERAL (
-    SELECT * FROM journeys_webhookdelivery one
-    WHERE one.enrollment_id = enrollment.id AND one.id < {webhook} OFFSET 0
-) AS sent"""
-_OF_ALL = """unnest({workspaces}::text[]) AS workspace
-CROSS JOIN LATERAL (
-    SELECT * FROM journeys_webhookdelivery one
-    WHERE one.workspace_id = workspace AND one.id < {webhook} ORDER BY one.id DESC LIMIT {searched}
-) AS sent
-CROSS JOIN LATERAL (
-    SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1
-) AS enrollment"""
+# What is looked at, the latest first, as ids alone: the joins are made one by one, until the page is full.
+_OF_CUSTOMER = """
+    SELECT one.id FROM journeys_enrollment entered CROSS JOIN LATERAL (
+        SELECT id FROM journeys_webhookdelivery made
+        WHERE made.enrollment_id = entered.id AND made.id < {webhook}
+          AND coalesce(made.state = {state}::text, true) OFFSET 0
+    ) AS one
+    WHERE entered.customer_id = {customer_id} AND entered.workspace_id = ANY({workspaces}::text[])
+    ORDER BY one.id DESC OFFSET 0
+"""
+# By both columns of the key: for a workspace that has sent little, the ids alone would lead through all of the others'.
+_OF_ALL = """
+    SELECT one.id FROM unnest({workspaces}::text[]) AS workspace CROSS JOIN LATERAL (
+        SELECT id FROM journeys_webhookdelivery made
+        WHERE (made.workspace_id, made.id) < (workspace, {webhook}::bigint)
+          AND (made.workspace_id, made.id) > (workspace, 0)
+        ORDER BY made.workspace_id DESC, made.id DESC LIMIT {searched}
+    ) AS one
+    ORDER BY one.id DESC OFFSET 0
+"""
 _IN_APP = """
 SELECT 0 AS row_id, sent.id, 'in_app' AS kind, sent.workspace_id, sent.customer_id, sent.enrollment_id, sent.journey_id,
        journey.name AS journey_name, sent.step_id, sent.created_at AS at, sent.state, sent.ended_at,
@@ -151,7 +162,7 @@ WHERE {whose} AND sent.workspace_id = ANY({workspaces}::text[]) AND sent.id < {i
 ORDER BY sent.id DESC LIMIT {most}
 """
 _WEBHOOKS_OF_CUSTOMER = Statement(_WEBHOOKS, found=_OF_CUSTOMER)
-_WEBHOOKS_OF_ALL = Statement(_WEBHOOKS, found=_OF_ALL, searched=str(SEARCHED))
+_WEBHOOKS_OF_ALL = Statement(_WEBHOOKS, found=_OF_ALL)
 _IN_APP_OF_CUSTOMER = Statement(_IN_APP, whose="sent.customer_id = {customer_id}")
 _IN_APP_OF_ALL = Statement(_IN_APP, whose="true")
 
@@ -174,12 +185,13 @@ def deliveries_page(
         "most": limit + 1,
     }
     webhooks, messages = _WEBHOOKS_OF_ALL, _IN_APP_OF_ALL
+    looked_at: dict[str, Any] = {"searched": limit + 1 if wanted == WantedDeliveries(kinds=wanted.kinds) else SEARCHED}
     if wanted.customer_id is not None:
-        values["customer_id"] = wanted.customer_id
+        values["customer_id"], looked_at = wanted.customer_id, {}
         webhooks, messages = _WEBHOOKS_OF_CUSTOMER, _IN_APP_OF_CUSTOMER
     streams = []
     if DeliveryKind.WEBHOOK in wanted.kinds:
-        streams.append(webhooks.fetch(SentDelivery, webhook=place.webhook, **values))
+        streams.append(webhooks.fetch(SentDelivery, webhook=place.webhook, **values, **looked_at))
     if DeliveryKind.IN_APP in wanted.kinds:
         streams.append(messages.fetch(SentDelivery, in_app=place.in_app, **values))
     found = list(islice(heapq.merge(*streams, key=attrgetter("at"), reverse=True), limit + 1))

@@ -9,7 +9,9 @@ from django.db import connection
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
+from journeys.enrollments.deliveries import WantedDeliveries, deliveries_page
 from journeys.models import Enrollment, Journey
+from tests.journeys.webhooks.standing import standing
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.support.cases import each
@@ -26,7 +28,8 @@ MOST_READ = 1000  # entries of indexes and rows; who reads the whole workspace r
 _READ = """
 SELECT sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))
 FROM pg_class, (
-    VALUES ('customers_customer'::regclass), ('customers_segmentmembership'), ('customers_event')
+    VALUES ('customers_customer'::regclass), ('customers_segmentmembership'), ('customers_event'),
+           ('journeys_webhookdelivery'), ('journeys_steprun'), ('journeys_enrollment')
 ) AS of_many ("table")
 WHERE oid = "table" OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = "table")
 """
@@ -221,3 +224,21 @@ def test_waits_that_are_over_as_they_begin(server: ServerClient, acme: Workspace
     with looking_up_events(of=20):
         let_workers_walk()
     assert Enrollment.objects.filter(step_id="day").count() == 20
+
+
+def test_what_was_sent_beside_tenants_who_have_sent_nothing(
+    server: ServerClient, acme: Workspace, names: list[str]
+) -> None:
+    """One look for each of them, and the largest is read no further than a page."""
+    standing(acme, "https://mail.example/", number=CUSTOMERS)
+    note_statistics("journeys_webhookdelivery", "journeys_steprun", "journeys_enrollment")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    everybody = list(Workspace.objects.values_list("pk", flat=True))
+    with reading_little():
+        page = deliveries_page(workspaces=everybody, wanted=WantedDeliveries(kinds=["webhook"]), after=None, limit=50)
+    assert len(page.deliveries) == 50
+    (busy,) = {one.customer_id for one in page.deliveries[:1]}
+    with reading_little():
+        of_one = deliveries_page(workspaces=[acme.pk], wanted=WantedDeliveries(customer_id=busy), after=None, limit=50)
+    assert [one.id for one in of_one.deliveries] == [page.deliveries[0].id]

@@ -40,7 +40,7 @@ LEFT JOIN LATERAL (
 ) AS known ON true
 
 -- customers.audience.segments: _COUNT
-SELECT count(*) FROM customers_customer customer WHERE workspace_id = {workspace_id}::text AND {belongs}
+SELECT count(*) FROM ({everybody}) AS one
 
 -- customers.audience.segments: _COUNT_PART
 SELECT count(*) FILTER (WHERE {belongs}), max(id) FROM (
@@ -48,8 +48,12 @@ SELECT count(*) FILTER (WHERE {belongs}), max(id) FROM (
     ORDER BY id LIMIT {part}
 ) customer
 
--- customers.audience.segments: _COUNT_PUT_IN
-SELECT count(*) FROM ({members}) AS member
+-- customers.audience.segments: _EVERYBODY
+SELECT id FROM customers_customer customer WHERE workspace_id = {workspace_id}::text AND {meets}
+UNION ALL
+SELECT member.id FROM ({members}) AS member
+CROSS JOIN LATERAL (SELECT * FROM customers_customer known WHERE known.id = member.id LIMIT 1) AS customer
+WHERE {meets} IS NOT TRUE
 
 -- customers.audience.segments: _FIRST
 SELECT id FROM customers_customer customer WHERE workspace_id = {workspace_id}::text AND {belongs}

@@ -71,10 +71,17 @@ SELECT sent.id AS row_id, 'msg_' || sent.enrollment_id || '_' || sent.ordinal AS
        CASE WHEN sent.state NOT IN ('waiting', 'held') THEN nullif(sent.result, '') END AS result,
        sent.method, sent.url, sent.attempts, answer.status,
        NULL AS message, NULL::timestamptz AS shown_at, NULL AS action_id
-FROM unnest({workspaces}::text[]) AS workspace
+FROM (
+    SELECT one.id FROM unnest({workspaces}::text[]) AS workspace CROSS JOIN LATERAL (
+        SELECT id FROM journeys_webhookdelivery made
+        WHERE (made.workspace_id, made.id) < (workspace, {webhook}::bigint)
+          AND (made.workspace_id, made.id) > (workspace, 0)
+        ORDER BY made.workspace_id DESC, made.id DESC LIMIT {searched}
+    ) AS one
+    ORDER BY one.id DESC OFFSET 0
+) AS latest
 CROSS JOIN LATERAL (
-    SELECT * FROM journeys_webhookdelivery one
-    WHERE one.workspace_id = workspace AND one.id < {webhook} ORDER BY one.id DESC LIMIT 10000
+    SELECT * FROM journeys_webhookdelivery known WHERE known.id = latest.id LIMIT 1
 ) AS sent
 CROSS JOIN LATERAL (
     SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1
@@ -93,7 +100,7 @@ LEFT JOIN LATERAL (
 WHERE coalesce(run.step_id = {step_id}::text, true) AND coalesce(sent.state = {state}::text, true)
   AND coalesce(enrollment.journey_id = ANY({journeys}::text[]), true)
   AND coalesce(run.began_at >= {since}::timestamptz, true) AND coalesce(run.began_at < {before}::timestamptz, true)
-ORDER BY sent.id DESC LIMIT {most}
+ORDER BY latest.id DESC LIMIT {most}
 
 -- journeys.enrollments.deliveries: _WEBHOOKS_OF_CUSTOMER
 SELECT sent.id AS row_id, 'msg_' || sent.enrollment_id || '_' || sent.ordinal AS id, 'webhook' AS kind,
@@ -104,12 +111,20 @@ SELECT sent.id AS row_id, 'msg_' || sent.enrollment_id || '_' || sent.ordinal AS
        sent.method, sent.url, sent.attempts, answer.status,
        NULL AS message, NULL::timestamptz AS shown_at, NULL AS action_id
 FROM (
-    SELECT * FROM journeys_enrollment WHERE customer_id = {customer_id} AND workspace_id = ANY({workspaces}::text[])
-) AS enrollment
+    SELECT one.id FROM journeys_enrollment entered CROSS JOIN LATERAL (
+        SELECT id FROM journeys_webhookdelivery made
+        WHERE made.enrollment_id = entered.id AND made.id < {webhook}
+          AND coalesce(made.state = {state}::text, true) OFFSET 0
+    ) AS one
+    WHERE entered.customer_id = {customer_id} AND entered.workspace_id = ANY({workspaces}::text[])
+    ORDER BY one.id DESC OFFSET 0
+) AS latest
 CROSS JOIN LATERAL (
-    SELECT * FROM journeys_webhookdelivery one
-    WHERE one.enrollment_id = enrollment.id AND one.id < {webhook} OFFSET 0
+    SELECT * FROM journeys_webhookdelivery known WHERE known.id = latest.id LIMIT 1
 ) AS sent
+CROSS JOIN LATERAL (
+    SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1
+) AS enrollment
 CROSS JOIN LATERAL (
     SELECT step_id, began_at FROM journeys_steprun taken
     WHERE taken.enrollment_id = sent.enrollment_id AND taken.ordinal = sent.ordinal LIMIT 1
@@ -124,7 +139,7 @@ LEFT JOIN LATERAL (
 WHERE coalesce(run.step_id = {step_id}::text, true) AND coalesce(sent.state = {state}::text, true)
   AND coalesce(enrollment.journey_id = ANY({journeys}::text[]), true)
   AND coalesce(run.began_at >= {since}::timestamptz, true) AND coalesce(run.began_at < {before}::timestamptz, true)
-ORDER BY sent.id DESC LIMIT {most}
+ORDER BY latest.id DESC LIMIT {most}
 
 -- journeys.enrollments.drawn_ways: _DRAWN
 SELECT asked.customer_id, asked.journey_id, first.* FROM {asked} CROSS JOIN LATERAL (
