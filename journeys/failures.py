@@ -32,15 +32,14 @@ class Verdict(Enum):
 
 def verdict(error: Exception, *, attempts: int, alone: bool) -> Verdict:
     """What becomes of work whose attempt failed so; `attempts` counts this one, and what is `alone` is one piece."""
-    if attempts > 1 and is_left_idle(error):
-        return Verdict.LEFT_IDLE
-    if is_cut_off(error):
-        return Verdict.CUT_OFF
-    if attempts == 1 and is_held_up(error):
-        return Verdict.RELEASE
-    if alone and is_environmental(error):
-        return Verdict.SNOOZE
-    return Verdict.RETRY
+    table = (  # the first that holds
+        (attempts > 1 and is_left_idle(error), Verdict.LEFT_IDLE),
+        (is_cut_off(error), Verdict.CUT_OFF),
+        (attempts == 1 and is_held_up(error), Verdict.RELEASE),
+        (alone and is_environmental(error), Verdict.SNOOZE),
+        (True, Verdict.RETRY),
+    )
+    return next(found for holds, found in table if holds)
 
 
 def for_the_record(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""A folder's overview names every module and folder in it."""
+"""A folder's overview names every module and folder in it, and no function is longer than a screen."""
 
 import ast
 from collections.abc import Iterator
@@ -19,6 +19,10 @@ def rooms() -> Iterator[Path]:
                 yield room
 
 
+LONGEST = 40  # lines of a function, without its docstring
+STILL_LONGER = {"put_definition", "queue_one", "trigger_one", "trigger_recipients"}
+
+
 @each("room", [*rooms()])
 def test_an_overview_names_all_that_is_in_its_folder(room: Path) -> None:
     folder = ROOT / room
@@ -28,3 +32,20 @@ def test_an_overview_names_all_that_is_in_its_folder(room: Path) -> None:
     names = modules + folders
     untold = [name for name in names if name not in told and f"`{name.removesuffix('.py')}`" not in told]
     assert len(names) < 2 or not untold, untold
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    longer = {
+        function.name
+        for app in {*APPS} - {"config"}
+        for path in (ROOT / app).rglob("*.py")
+        if "migrations" not in path.parts
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and lines_of(function) > LONGEST
+    }
+    assert longer <= STILL_LONGER
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    lines = (ast.get_docstring(function, clean=False) or "").count("\n") + bool(ast.get_docstring(function))
+    return (function.end_lineno or function.lineno) - function.lineno + 1 - lines

@@ -25,6 +25,7 @@ from journeys.design.warnings import warnings_of
 from journeys.hold_out import parse_hold_out
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
+from journeys.rendering import Names
 from journeys.steering.guards import parse_guards
 from journeys.steps.definition import names_within, parse_steps, readable_steps, require_known
 from journeys.steps.exit_rules import parse_exit_rules
@@ -149,16 +150,7 @@ def refusals_of(
                 journey.entry_conditions, trigger_type=journey.trigger_type, stored="entry_conditions" in kept
             ),
         ),
-        (
-            "steps",
-            lambda: parse_steps(
-                steps,
-                stored="steps" in kept,
-                names=None if journey.payload_schema is None else names,
-                require_callable=require_callable,
-                known=known,
-            ),
-        ),
+        ("steps", lambda: _check_steps(journey, steps, stored="steps" in kept, names=names, known=known)),
         ("steps", lambda: require_known(steps, known) if known and opens and "steps" in kept else None),
         ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept, names=names)),
         ("guards", lambda: parse_guards(journey.guards)),
@@ -267,6 +259,13 @@ def _check_event_where(journey: Journey, *, stored: bool) -> None:
     if journey.event_where is not None and journey.trigger_type == Journey.TriggerType.API:
         raise InvalidJourney("event_where", "where must be null where the trigger is api.")
     check_event_where(journey, stored=stored)
+
+
+def _check_steps(
+    journey: Journey, steps: object, *, stored: bool, names: Names, known: KnownInWorkspace | None
+) -> None:
+    names_read = None if journey.payload_schema is None else names
+    parse_steps(steps, stored=stored, names=names_read, require_callable=require_callable, known=known)
 
 
 def _check_payload_schema(journey: Journey) -> None:

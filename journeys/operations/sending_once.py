@@ -53,18 +53,7 @@ def send_once(connection: Connection, inputs: dict[str, Any], *, now: datetime) 
     """Sends the inputs by it, as a step would. It waits for the answer, so it belongs into no transaction."""
     assert not database.in_atomic_block
     workspace_id = connection.workspace_id
-    context = StepContext(
-        journey_id=_NOBODY,
-        journey_name="",
-        enrollment_id=_NOBODY,
-        customer=CustomerFacts(id=_NOBODY, external_id=None, email=None, phone=None, user_id=None, attributes={}),
-        payload={},
-        event=None,
-        chain=0,
-        now=now,
-        surroundings=Surroundings(variables=variables_of([workspace_id]).get(workspace_id, {})),
-    )
-    rendering = context.rendering()
+    rendering = _context(workspace_id, now).rendering()
     try:
         provider = provider_of(connection)
         request, rules = provider.filled(inputs, rendering), provider.request.answer_rules
@@ -98,4 +87,18 @@ def send_once(connection: Connection, inputs: dict[str, Any], *, now: datetime) 
         milliseconds=outcome.milliseconds,
         answer=outcome.answer,
         kept=verdict.kept,
+    )
+
+
+def _context(workspace_id: str, now: datetime) -> StepContext:
+    return StepContext(
+        journey_id=_NOBODY,
+        journey_name="",
+        enrollment_id=_NOBODY,
+        customer=CustomerFacts(id=_NOBODY, external_id=None, email=None, phone=None, user_id=None, attributes={}),
+        payload={},
+        event=None,
+        chain=0,
+        now=now,
+        surroundings=Surroundings(variables=variables_of([workspace_id]).get(workspace_id, {})),
     )

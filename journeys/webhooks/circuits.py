@@ -15,7 +15,7 @@ If nobody calls a host any more, rows stay until `prune` deletes them.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -191,23 +191,14 @@ WHERE circuit.workspace_id = ANY(ARRAY[probed.workspace_id]) AND circuit.host = 
     hosts=Rows("probed", _HOSTS),
 )
 
+_Circuits = dict[tuple[str, str, str], _Streak]
+_Hosts = dict[tuple[str, str], _Streak]
+
 
 def note_attempts(attempts: Sequence[Attempted]) -> None:
     """Updates the circuits from attempts in the order in which they ended, within the caller's transaction."""
-    circuits: dict[tuple[str, str, str], _Streak] = {}
-    hosts: dict[tuple[str, str], _Streak] = {}
     disabled = sorted({attempt.circuit_key for attempt in attempts if attempt.disables})
-    for attempt in attempts:
-        host, circuit = attempt.host_key, attempt.circuit_key
-        if attempt.disables:
-            continue
-        if attempt.healthy:
-            circuits[circuit], hosts[host] = _Streak(healthy=True), _Streak(healthy=True)
-            continue
-        circuits.setdefault(circuit, _Streak()).fail(attempt, probe=attempt.probes_source)
-        counted = hosts.setdefault(host, _Streak())
-        if attempt.counts_for_host:
-            counted.fail(attempt, probe=attempt.probes_host)
+    circuits, hosts = _streaks(attempt for attempt in attempts if not attempt.disables)
     failing = sorted((*key, one.failures, one.last) for key, one in circuits.items() if one.failures)
     if failing or disabled or any(attempt.probes_host or attempt.probes_source for attempt in attempts):
         _LOCK.execute(hosts=sorted({attempt.host_key for attempt in attempts}))
@@ -221,6 +212,20 @@ def note_attempts(attempts: Sequence[Attempted]) -> None:
         _OPEN_ANEW.execute(circuits=probing, hosts=probed, seconds=SECONDS_OPEN)
     if disabled:
         _DISABLE.execute(circuits=disabled, why=DISABLED)
+
+
+def _streaks(attempts: Iterable[Attempted]) -> tuple[_Circuits, _Hosts]:
+    circuits, hosts = _Circuits(), _Hosts()
+    for attempt in attempts:
+        host, circuit = attempt.host_key, attempt.circuit_key
+        if attempt.healthy:
+            circuits[circuit], hosts[host] = _Streak(healthy=True), _Streak(healthy=True)
+            continue
+        circuits.setdefault(circuit, _Streak()).fail(attempt, probe=attempt.probes_source)
+        counted = hosts.setdefault(host, _Streak())
+        if attempt.counts_for_host:
+            counted.fail(attempt, probe=attempt.probes_host)
+    return circuits, hosts
 
 
 _DISABLE = Statement(
@@ -262,7 +267,7 @@ def try_now(*, workspace_id: str, host: str, source: str | None) -> bool:
     return _TRY_NOW.column(workspace_id=workspace_id, host=host, source=source) != [0]
 
 
-def _failed(hosts: dict[tuple[str, str], _Streak]) -> Iterator[tuple[str, str, int, int, str, str]]:
+def _failed(hosts: _Hosts) -> Iterator[tuple[str, str, int, int, str, str]]:
     for key, one in sorted(hosts.items(), key=lambda item: item[0]):
         if one.failures:
             yield (*key, one.failures, one.unconnected, json.dumps(sorted(one.sources)[:SOURCES]), one.last)

@@ -61,39 +61,42 @@ def judge(
 
     `endless`: whatever is not delivered is retried, on the last wait again and again, unless the receiver asks not to.
     """
-    if read is not None and read.ok is not None:
-        is_ok, amiss = read.ok, "" if read.ok else " By the rule of its step, that is not ok."
-    else:
-        is_ok, amiss = _is_success(outcome), ""
+    kept = None if read is None else read.kept
+    if _is_ok(outcome, read):
+        problem = "" if read is None else read.problem
+        state = NextState.FAILED if problem else NextState.DELIVERED
+        return DeliveryVerdict(next_state=state, reason=problem or in_words(outcome), kept=kept)
     place = min(number, len(WAITS)) if endless else number
     wait = WAITS[place - 1] * (1 + JITTER * chance) if place < MAX_ATTEMPTS else math.inf
     wait = max(wait, _retry_after(outcome))
-    said = f"{in_words(outcome)}{amiss}"
-    match outcome:
-        case _ if is_ok and read is not None and read.problem:
-            failed = read.problem
-        case _ if is_ok:
-            failed = ""
-        case Outcome(directive="abort-message"):
-            failed = f"{said} Its receiver asked not to send it again."
-        case _ if not (endless or is_transient(outcome)):
-            failed = said if read is None else read.problem or said
-        case _ if once:
-            failed = f"{said} It was sent again once."
-        case _ if place >= MAX_ATTEMPTS:
-            failed = f"Given up after {counted(number, 'attempt')}. The last one: {said}"
-        case _ if wait > left:
-            failed = (
-                f"Given up after {counted(number, 'attempt')}, as its step says (giveUpAfter). The last one: {said}"
-            )
-        case _:
-            return DeliveryVerdict(next_state=NextState.RETRIED, seconds=wait)
-    state, reason = (NextState.FAILED, failed) if failed else (NextState.DELIVERED, said)
-    return DeliveryVerdict(next_state=state, reason=reason, kept=None if read is None else read.kept)
+    if reason := _why_final(outcome, read, number=number, once=once, wait=wait, left=left, endless=endless):
+        return DeliveryVerdict(next_state=NextState.FAILED, reason=reason, kept=kept)
+    return DeliveryVerdict(next_state=NextState.RETRIED, seconds=wait)
 
 
-def _is_success(outcome: Outcome) -> bool:
+def _is_ok(outcome: Outcome, read: AnswerRead | None) -> bool:
+    if read is not None and read.ok is not None:
+        return read.ok
     return outcome.status is not None and HTTPStatus.OK <= outcome.status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _why_final(
+    outcome: Outcome, read: AnswerRead | None, *, number: int, once: bool, wait: float, left: float, endless: bool
+) -> str:
+    """Why no attempt may follow this one, which was not ok; "" if one may."""
+    came = in_words(outcome)
+    if read is not None and read.ok is not None:
+        came += " By the rule of its step, that is not ok."
+    if outcome.directive == "abort-message":
+        return f"{came} Its receiver asked not to send it again."
+    if not (endless or is_transient(outcome)):
+        return (read and read.problem) or came
+    if once:
+        return f"{came} It was sent again once."
+    if math.isfinite(wait) and wait <= left:
+        return ""
+    rule = ", as its step says (giveUpAfter)" if math.isfinite(wait) else ""
+    return f"Given up after {counted(number, 'attempt')}{rule}. The last one: {came}"
 
 
 def is_transient(outcome: Outcome) -> bool:

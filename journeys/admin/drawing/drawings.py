@@ -59,6 +59,19 @@ def counted(
     Where several ways lead from a step, each tells its share; those of a branch or a split also how many of those who
     went there reached the goals. Who left a step by none of its ways is told beside it.
     """
+    drawing = _drawing(graph, notes=_notes_from(stats), count=lambda edge: stats.edges.get(edge, 0))
+    _add_shares(drawing, graph, stats)
+    known = {(edge.source, edge.target) for edge in graph.edges}
+    for node in drawing["nodes"]:
+        if address and node["id"][0] != "@":
+            node["href"] = address(node["id"])
+        gone = (node["id"], EXITED)
+        if gone not in known and (number := stats.edges.get(gone, 0)):
+            node["leaving"] = {"count": number, "told": [*graph.exits, "calls and staff"]}
+    return _warned(drawing, warnings)
+
+
+def _notes_from(stats: JourneyStats) -> Callable[[Node], list[dict[str, str]]]:
     totals = {ENTRY: sum(number for (source, _), number in stats.edges.items() if source == ENTRY)}
     totals |= {COMPLETED: stats.completed, EXITED: stats.exited}
 
@@ -68,32 +81,26 @@ def counted(
         step = stats.steps.get(node.id)
         if step is None:
             return []
-        told = [(getattr(step, name), word, name) for name, word in TOLD]
-        told += [((step.in_app or {}).get(state, 0), state, "") for state in TOLD_IN_APP]
-        return [{"text": f"{number:,} {word}", "kind": kind} for number, word, kind in told if number]
+        numbers = [(getattr(step, name), word, name) for name, word in TOLD]
+        numbers += [((step.in_app or {}).get(state, 0), state, "") for state in TOLD_IN_APP]
+        return [{"text": f"{number:,} {word}", "kind": kind} for number, word, kind in numbers if number]
 
-    drawing = _drawing(graph, notes=notes, count=lambda edge: stats.edges.get(edge, 0))
-    left = Counter[str]()
+    return notes
+
+
+def _add_shares(drawing: Drawing, graph: Graph, stats: JourneyStats) -> None:
+    left, ways = Counter[str](), Counter(edge.source for edge in graph.edges)
     for (source, _), number in stats.edges.items():
         left[source] += number
-    ways = Counter(edge.source for edge in graph.edges)
     for edge in drawing["edges"]:
         source, number = edge["source"], edge["count"]
         edge["share"] = percent(number / left[source]) if ways[source] > 1 and number else ""
         edge["told"] = [
-            f"{goal.key} {said}"
+            f"{goal.key} {share}"
             for goal in stats.goals
             for way in goal.by_path
-            if (way.source, way.target) == (source, edge["target"]) and (said := in_words(way.count, number))
+            if (way.source, way.target) == (source, edge["target"]) and (share := in_words(way.count, number))
         ]
-    known = {(edge.source, edge.target) for edge in graph.edges}
-    for node in drawing["nodes"]:
-        if address and node["id"][0] != "@":
-            node["href"] = address(node["id"])
-        gone = (node["id"], EXITED)
-        if gone not in known and (number := stats.edges.get(gone, 0)):
-            node["leaving"] = {"count": number, "told": [*graph.exits, "calls and staff"]}
-    return _warned(drawing, warnings)
 
 
 def _warned(drawing: Drawing, warnings: Sequence[DefinitionWarning]) -> Drawing:

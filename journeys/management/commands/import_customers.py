@@ -60,17 +60,20 @@ Nothing is started but by --start-journeys.
             help="Such as cp1252; UTF-8, or what a mark at the beginning says.",
         )
         parser.add_argument(
+            "--country",
+            type=_country,
+            metavar="CODE",
+            help="Of phone numbers without one, such as DE; that of the workspace, if any.",
+        )
+        self._add_what_is_done(parser)
+
+    def _add_what_is_done(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
             "--duplicates",
             choices=["fail", "last"],
             default="fail",
             help="What becomes of a later row with the same identifier and another e-mail address or phone number: it "
             "fails, or it counts.",
-        )
-        parser.add_argument(
-            "--country",
-            type=_country,
-            metavar="CODE",
-            help="Of phone numbers without one, such as DE; that of the workspace, if any.",
         )
         parser.add_argument("--dry-run", action="store_true", help="Tell what would become of the rows; write nothing.")
         kinds = parser.add_mutually_exclusive_group()
