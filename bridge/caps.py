@@ -3,8 +3,7 @@
 import structlog
 from django.conf import settings
 
-from engage.http.app_quotas import Quota, count_for_app
-from engage.http.caps import CapReached, count_towards, count_within
+from engage.http.limits import CapReached, Quota, count_for_app, count_towards, count_within
 from engage.redis.metric_counters import JOURNEYS_NOT_STARTED, metric_counters
 
 log = structlog.get_logger(__name__)

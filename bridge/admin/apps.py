@@ -18,7 +18,7 @@ from engage.admin.parts.filters import BooleanRadioFilter
 from engage.admin.parts.origins import OriginsField
 from engage.admin.parts.panels import Panel, show_on
 from engage.admin.parts.records import RecordAdmin
-from engage.http.app_quotas import counted_today
+from engage.http.limits import counted_today
 from engage.models import App, IdentityKey, Workspace
 
 

@@ -25,9 +25,9 @@ from config.monitoring.release import commit, version
 from config.monitoring.storage import Storage, storage
 from engage.database.outages import is_outage
 from engage.errors import Refusal
-from engage.http.app_quotas import Quota
 from engage.http.authentication import Unauthorized
 from engage.http.envelope import failure
+from engage.http.limits import Quota
 from engage.redis.availability import REDIS_FAILURES, redis_takes_writes
 from engage.redis.metric_counters import (
     APP_QUOTA,

@@ -16,19 +16,17 @@ from engage.audit.acting import set_actor
 from engage.audit.refusals import record_refused_call
 from engage.database.keys import is_key
 from engage.errors import MethodNotAllowed, Refusal
-from engage.http.app_quotas import count_bridge_call, kib_of
 from engage.http.authentication import (
     ApiKeyAuthentication,
     AppAuthentication,
     NetworkNotAllowed,
     require_allowed_origin,
 )
-from engage.http.caps import SITE_FACTOR
-from engage.http.client_address import client_address, site_of
+from engage.http.client_address import client_address
 from engage.http.envelope import failure
 from engage.http.idempotency import Caller
+from engage.http.limits import RateLimitExceeded, Usage, count_bridge_call, count_call, networks_of
 from engage.http.parsing import PlainTextJsonParser, StrictJsonParser
-from engage.http.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.models import ApiKey, App
 from engage.rates import parse_rate
 from engage.scopes import Scope, ScopeMissing, require_scope
@@ -225,23 +223,25 @@ class SdkView(_LimitedView):
 
     def count(self, request: Request) -> Usage:
         limit, seconds = parse_rate(self.rate)
-        usage = self._count_for(request, self.address, limit=limit, window_seconds=seconds)
-        if site := site_of(self.address):
-            self._count_for(request, site, limit=limit * SITE_FACTOR, window_seconds=seconds)
+        usage, *_ = [
+            count_call(
+                request._request,
+                policy=self.limited_as,
+                caller=f"{self.app.id} {network}",
+                limit=limit * factor,
+                window_seconds=seconds,
+            )
+            for network, factor in networks_of(self.address)
+        ]
         return usage
 
     @property
     def rate(self) -> str:
         return str(settings.BRIDGE_RATE_LIMIT)
 
-    def _count_for(self, request: Request, network: str, *, limit: int, window_seconds: int) -> Usage:
-        caller = f"{self.app.id} {network}"
-        policy = self.limited_as
-        return count_call(request._request, policy=policy, caller=caller, limit=limit, window_seconds=window_seconds)
-
     def count_body(self, size: int) -> None:
         """Counts the call, now that its body is there, towards what its app may do in a day."""
-        count_bridge_call(app_id=self.app.id, kib=kib_of(size))
+        count_bridge_call(app_id=self.app.id, size=size)
 
     def count_one_more(self) -> None:
         """Counts another call that came with this one; its size is counted with the whole body.
@@ -249,7 +249,7 @@ class SdkView(_LimitedView):
         Raises RateLimitExceeded and AppQuotaExceeded.
         """
         self.note_usage(self.request)
-        count_bridge_call(app_id=self.app.id, kib=0)
+        count_bridge_call(app_id=self.app.id, size=0)
 
     @property
     def app(self) -> App:

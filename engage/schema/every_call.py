@@ -8,7 +8,6 @@ from django.http import Http404
 from rest_framework import exceptions
 
 from engage.errors import InvalidRequest, Refusal
-from engage.http.app_quotas import AppQuotaExceeded, Quota
 from engage.http.authentication import (
     KEY_LEAKED,
     KEY_NOT_VALID,
@@ -20,8 +19,8 @@ from engage.http.authentication import (
 from engage.http.envelope import as_refusal
 from engage.http.idempotency import IdempotencyKeyReused, RequestInProgress
 from engage.http.inflation import GZIP_TOO_SHORT, InvalidGzip
+from engage.http.limits import AppQuotaExceeded, Quota, RateLimitExceeded, Usage
 from engage.http.parsing import body_too_large
-from engage.http.rate_limit import RateLimitExceeded, Usage
 from engage.http.views import JourneyNotAllowed
 from engage.json.storable import InvalidJson
 from engage.scopes import Scope, ScopeMissing

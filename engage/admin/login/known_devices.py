@@ -19,7 +19,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from engage.audit.recording import change, record
 from engage.database.sql import Statement
-from engage.http.caps import count_within
+from engage.http.limits import count_within
 from engage.models import AuditEntry
 
 _COOKIE = "device"

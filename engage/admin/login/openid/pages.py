@@ -31,8 +31,8 @@ from engage.admin.login.second_factor.requirement import VOUCHED_UNTIL
 from engage.audit.recording import change, record
 from engage.audit.refusals import record_failed_login
 from engage.errors import Refusal
-from engage.http.caps import CapReached, count_towards
 from engage.http.client_address import client_address
+from engage.http.limits import CapReached, count_towards
 from engage.models import AuditEntry
 from engage.request_log import current_request_id
 
