@@ -133,7 +133,7 @@ class Part:
         """The parts of an object by name. Any names are allowed."""
         if not isinstance(self.value, dict):
             self.refuse_type("an object")
-        return {name: self._at(value, name) for name, value in self.value.items()}
+        return {name: self.at(value, name) for name, value in self.value.items()}
 
     def fields(
         self, *, required: Collection[str] = (), optional: Collection[str] = (), reading: Reading | None = None
@@ -152,7 +152,7 @@ class Part:
                     read.note(part, unknown)
             for name in required:
                 if name not in found:
-                    read.note(self._at(None, name), "is required.")
+                    read.note(self.at(None, name), "is required.")
 
         if reading is not None:
             check(reading)
@@ -165,7 +165,7 @@ class Part:
         """The part with this name in an object; refused if missing."""
         found = self.members()
         if name not in found:
-            self._at(None, name).refuse("is required.")
+            self.at(None, name).refuse("is required.")
         return found[name]
 
     def items(self, *, at_most: int | None = None) -> list["Part"]:
@@ -205,5 +205,5 @@ class Part:
             self.refuse_type("a whole number")
         return self.value
 
-    def _at(self, value: object, name: str) -> "Part":
+    def at(self, value: object, name: str) -> "Part":
         return Part(value, f"{self.place}.{name}" if self.place else name, self.refusal)
