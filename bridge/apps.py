@@ -8,11 +8,8 @@ class BridgeConfig(AppConfig):
     def ready(self) -> None:
         from bridge.messages.known import offered_messages, shown_messages  # noqa: PLC0415
         from bridge.messages.seeding import SECTION  # noqa: PLC0415 (models are loaded by now, not before)
-        from bridge.personal import PERSONAL  # noqa: PLC0415 (models are loaded by now, not before)
-        from customers import personal  # noqa: PLC0415
         from journeys.connections.messages import MESSAGES  # noqa: PLC0415
         from journeys.seeding.sections import SECTIONS  # noqa: PLC0415
 
         SECTIONS["messages"] = SECTION
-        personal.PERSONAL |= PERSONAL
         MESSAGES.offered, MESSAGES.shown = staticmethod(offered_messages), staticmethod(shown_messages)

@@ -9,9 +9,11 @@ from django.db.models.functions import Now
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
 from customers.models import Customer, Event
 from engage.database.object_ids import ObjectIdField
+from engage.database.table import ALL, PEOPLE, VIEW, Export, Keeps, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.database.written_order import InWrittenOrder
 from engage.models import App, Workspace
+from engage.scopes import Scope
 
 MAX_ID_LENGTH = 100  # of a button or a form
 
@@ -36,6 +38,12 @@ class Message(InWrittenOrder):
     content = models.JSONField(null=True, blank=True, help_text="What is shown where the message is delivered.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    table = Table(
+        rights=Rights(viewer=VIEW, author=ALL),
+        keys={Scope.FEED: VIEW, Scope.MESSAGES: ALL, Scope.DEFINITIONS: VIEW},
+        personal=(),
+    )
 
     class Meta:
         verbose_name = "in-app message"
@@ -80,6 +88,14 @@ class Interaction(models.Model):
     )
     origin = models.CharField(max_length=255, default="", db_default="", help_text="The page, if there was a problem.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    table = Table(
+        rights=PEOPLE,
+        keys={Scope.CUSTOMERS_EXPORT: VIEW},
+        personal=("attributes_written", "form_data", "message_problems"),
+        keeps=Keeps(what="interactions", days="RETAIN_INTERACTIONS_DAYS", may_go="old.created_at < %(before)s"),
+        export=Export(called="interactions"),
+    )
 
     class Meta:
         verbose_name = "in-app interaction"

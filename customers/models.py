@@ -12,9 +12,11 @@ from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_MESSAGE_ID_LENGTH
 from customers.identifier_rules import LONGEST
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
+from engage.database.table import ADMINS, ALL, PEOPLE, VIEW, Export, Keeps, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.database.written_order import InWrittenOrder
 from engage.models import Workspace
+from engage.scopes import TELL_OF_PEOPLE, Scope
 
 # What is recorded takes its number from this sequence, so that what came first has the lower one.
 NEXT_SERIAL = Func(Value("customers_serial"), function="nextval", output_field=models.BigIntegerField())
@@ -65,6 +67,25 @@ class Customer(models.Model):
         help_text="Whether somebody may wait for a change.",
     )
 
+    table = Table(
+        rights=PEOPLE,
+        keys=dict.fromkeys([*TELL_OF_PEOPLE, Scope.TRIGGER, Scope.MESSAGES, Scope.CONNECTIONS], VIEW)
+        | {
+            Scope.EVENTS: "add",
+            Scope.CUSTOMERS_WRITE: "add change view",
+            Scope.CUSTOMERS_MERGE: "change delete",
+            Scope.CUSTOMERS_ERASE: "delete",
+        },
+        personal=(),  # to none of those who may view it at all
+        persons=True,
+        export=Export(
+            called="customer",
+            where="kept.workspace_id = {workspace_id} AND kept.id = {customer_id}",
+            hidden=("watched",),
+            moved=False,
+        ),
+    )
+
     class Meta:
         constraints: ClassVar = [
             unique_in_workspace("customer_in_workspace"),
@@ -106,6 +127,8 @@ class Alias(models.Model):
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
+    table = Table(rights=ADMINS, export=Export(called="aliases"))
+
     class Meta:
         verbose_name_plural = "aliases"
         constraints: ClassVar = [
@@ -139,6 +162,13 @@ class Tombstone(models.Model):
     digest = models.CharField(max_length=64)
     erased_at = models.DateTimeField(db_default=Now(), editable=False)
 
+    table = Table(
+        rights=ADMINS,
+        keeps=Keeps(
+            what="tombstones of erased customers", days="RETAIN_TOMBSTONES_DAYS", may_go="old.erased_at < %(before)s"
+        ),
+    )
+
     class Meta:
         constraints: ClassVar = [
             # Serves asking for an identifier.
@@ -163,6 +193,8 @@ class Import(models.Model):
     error_bytes = models.PositiveBigIntegerField(default=0, help_text="The length of the error file.")
     finished_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    table = Table(rights=ADMINS, personal=())
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["workspace", "digest"], name="import_once")]
@@ -191,6 +223,12 @@ class Segment(InWrittenOrder):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
+    table = Table(
+        rights=Rights(viewer=VIEW, author=ALL),
+        keys={Scope.SEGMENTS: "change", Scope.DEFINITIONS: ALL},
+        personal=(),
+    )
+
     class Meta:
         constraints: ClassVar = [
             unique_in_workspace("segment_in_workspace"),
@@ -208,6 +246,18 @@ class SegmentMembership(models.Model):
     segment = models.ForeignKey(Segment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     customer = models.ForeignKey(Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     added_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    table = Table(
+        rights=PEOPLE,
+        keys=dict.fromkeys(TELL_OF_PEOPLE, VIEW),
+        personal=(),
+        export=Export(
+            called="segments",
+            joined="JOIN customers_segment segment ON segment.id = kept.segment_id",
+            more="'segment_key', segment.key, 'segment_name', segment.name",
+            moved=False,
+        ),
+    )
 
     class Meta:
         verbose_name = "segment member"
@@ -264,6 +314,14 @@ class Event(models.Model):
     # Drawn while the customer is locked, so a customer's events are numbered in the order in which they were recorded,
     # also within one call, whatever their times say. Unset for events from before there were numbers.
     serial = models.BigIntegerField(null=True, editable=False, db_default=NEXT_SERIAL)
+
+    table = Table(
+        rights=PEOPLE,
+        keys=dict.fromkeys(TELL_OF_PEOPLE, VIEW) | {Scope.EVENTS: "add"},
+        personal=("properties",),
+        keeps=Keeps(what="events", days="RETAIN_EVENTS_DAYS", may_go="old.created_at < %(before)s"),
+        export=Export(called="events", order="kept.occurred_at, kept.id"),
+    )
 
     class Meta:
         constraints: ClassVar = [

@@ -1,22 +1,25 @@
 """All that is stored of a person, table by table: what an export tells, and what an erasure counts.
 
-Each app adds the tables that it knows, because imports go down only. A row is told as it is stored.
+Each table says so itself (`Export` in engage/database/table.py), in whose SQL {workspace_id} and {customer_id} say of
+whom. A row is told as it is stored.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 from django.db import connection
+from django.db.models import Model
 
 from customers.identity.lookup import customer_by_id
 from engage.audit.recording import Change, record
 from engage.database.snapshot import snapshot
 from engage.database.sql import Statement, Template
 from engage.database.statement_limit import large_work
+from engage.database.table import Export, tables
 from engage.json.instants import iso_utc
 from engage.models import AuditEntry
 
@@ -27,44 +30,22 @@ _Row = dict[str, Any]
 Records = Iterator[tuple[str, Iterator[_Row]]]
 
 
-class Kept(NamedTuple):
-    """Rows of a table that are about one customer.
-
-    `rows` is the end of a SELECT that has them as `kept`; in it, {workspace_id} and {customer_id} say of whom. `hidden`
-    are columns that say nothing of the person, `more` adds some in SQL, and `tidy` changes a row before it is told.
-    `erased` is whether they go with the customer's row.
-    """
-
-    rows: str
-    order: str = "kept.id"
-    hidden: tuple[str, ...] = ()
-    more: str = ""
-    tidy: Callable[[_Row], _Row] | None = None
-    erased: bool = True
+def exported() -> dict[str, tuple[type[Model], Export]]:
+    """The tables that have something of a person, by what an export calls them."""
+    return {table.export.called: (model, table.export) for model, table in tables() if table.export}
 
 
-OWN = "kept.workspace_id = {workspace_id} AND kept.customer_id = {customer_id}"
-# By what an export calls them.
-PERSONAL: dict[str, Kept] = {
-    "customer": Kept(
-        hidden=("watched",),
-        rows="FROM customers_customer kept WHERE kept.workspace_id = {workspace_id} AND kept.id = {customer_id}",
-    ),
-    "segments": Kept(
-        rows=f"FROM customers_segmentmembership kept JOIN customers_segment segment ON segment.id = kept.segment_id "
-        f"WHERE {OWN}",
-        more="'segment_key', segment.key, 'segment_name', segment.name",
-    ),
-    "aliases": Kept(rows=f"FROM customers_alias kept WHERE {OWN}"),
-    "events": Kept(rows=f"FROM customers_event kept WHERE {OWN}", order="kept.occurred_at, kept.id"),
-}
+def _rows(model: type[Model], export: Export) -> str:
+    """The end of a SELECT that has the rows of the customer."""
+    where = export.where or f"{export.of}.workspace_id = {{workspace_id}} AND {export.of}.customer_id = {{customer_id}}"
+    return f"FROM {model._meta.db_table} kept {export.joined} WHERE {where}"
 
 
-def rows_of(kept: Kept, *, workspace_id: str, customer_id: str) -> Iterator[_Row]:
+def rows_of(model: type[Model], kept: Export, *, workspace_id: str, customer_id: str) -> Iterator[_Row]:
     """Each row by its columns, with few of them in memory. Must run inside a transaction."""
     hidden = ", ".join(f"'{name}'" for name in ("workspace_id", *kept.hidden))
     told = f"to_jsonb(kept) - ARRAY[{hidden}] || jsonb_build_object({kept.more})"
-    select = Template(f"SELECT ({told})::text {kept.rows} ORDER BY {kept.order}")
+    select = Template(f"SELECT ({told})::text {_rows(model, kept)} ORDER BY {kept.order}")
     query = select.filled(workspace_id=workspace_id, customer_id=customer_id)
     with connection.chunked_cursor() as cursor:
         cursor.execute(query.sql, query.params)
@@ -79,10 +60,22 @@ def rows_of(kept: Kept, *, workspace_id: str, customer_id: str) -> Iterator[_Row
 
 def counts_of(*, workspace_id: str, customer_id: str) -> Mapping[str, int]:
     """How many rows of each kind go with the customer, in one statement."""
-    erased = {name: kept for name, kept in PERSONAL.items() if kept.erased}
-    counts = Statement("SELECT " + ", ".join(f"(SELECT count(*) {kept.rows})" for kept in erased.values()))
+    erased = {name: _rows(model, kept) for name, (model, kept) in exported().items() if kept.erased}
+    counts = Statement("SELECT " + ", ".join(f"(SELECT count(*) {rows})" for rows in erased.values()))
     (numbers,) = counts.rows(workspace_id=workspace_id, customer_id=customer_id)
     return dict(zip(erased, numbers, strict=True))
+
+
+def move_rows(*, workspace_id: str, customer_id: str, into: str) -> Mapping[str, int]:
+    """Makes the rows another customer's that need nothing else for a merge, in one statement; how many of each kind."""
+    moved = {name: model._meta.db_table for name, (model, kept) in exported().items() if kept.moved}
+    whose = "SET customer_id = {into} WHERE workspace_id = {workspace_id} AND customer_id = {customer_id}"
+    each = ", ".join(f"t{place} AS (UPDATE {name} {whose} RETURNING 1)" for place, name in enumerate(moved.values()))
+    counts = ", ".join(f"(SELECT count(*) FROM t{place})" for place in range(len(moved)))  # noqa: S608
+    (numbers,) = Statement(f"WITH {each} SELECT {counts}").rows(
+        workspace_id=workspace_id, customer_id=customer_id, into=into
+    )
+    return dict(zip(moved, numbers, strict=True))
 
 
 _MOST_AT_ONCE = 20_000  # rows: some seconds' work, where it is to move or to delete them
@@ -91,7 +84,7 @@ _MOST_AT_ONCE = 20_000  # rows: some seconds' work, where it is to move or to de
 def is_large(*, workspace_id: str, customer_id: str) -> bool:
     """Whether more rows are about the customer than a usual call may count, move, delete or read."""
     most = f"LIMIT {_MOST_AT_ONCE + 1}"
-    each = [f"(SELECT count(*) FROM (SELECT {kept.rows} {most}) AS first)" for kept in PERSONAL.values()]  # noqa: S608
+    each = [f"(SELECT count(*) FROM (SELECT {_rows(*one)} {most}) AS first)" for one in exported().values()]  # noqa: S608
     (number,) = Statement(f"SELECT {' + '.join(each)}").column(workspace_id=workspace_id, customer_id=customer_id)
     return bool(number > _MOST_AT_ONCE)
 
@@ -111,7 +104,7 @@ def export_customer(*, workspace_id: str, customer_id: str) -> tuple[str, Record
     told = Change(action=AuditEntry.Action.EXPORTED, workspace_id=workspace_id, kind="customer", id=customer.id)
     record(told)
     return customer.id, (
-        (name, rows_of(kept, workspace_id=workspace_id, customer_id=customer.id)) for name, kept in PERSONAL.items()
+        (name, rows_of(*one, workspace_id=workspace_id, customer_id=customer.id)) for name, one in exported().items()
     )
 
 

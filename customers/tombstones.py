@@ -13,17 +13,9 @@ from django.utils.crypto import salted_hmac
 from psycopg.types.json import Jsonb
 
 from customers.identifier_rules import SPELLINGS
-from engage.database.pruning import Prunable
 from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.feed import telling
-
-TOMBSTONES = Prunable(
-    what="tombstones of erased customers",
-    table="customers_tombstone",
-    key=("id",),
-    may_go="old.erased_at < %(before)s",
-)
 
 
 class CustomerErased(Refusal):

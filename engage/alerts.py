@@ -14,16 +14,12 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models.functions import Now
 
-from engage.database.pruning import Prunable
 from engage.database.sql import Statement
 from engage.models import Alert
 
 MOST_ATTEMPTS = 30
 _TOGETHER = 50  # told in one message
 _GONE = timedelta(minutes=1)
-
-
-ALERTS = Prunable(what="alerts", table="engage_alert", key=("id",), may_go="old.ended_at < %(before)s")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,16 @@ class Scope(models.TextChoices):
     CONNECTIONS = "connections", "change connections to providers"
 
 
+# By answers, or by what definitions send elsewhere, keys with these learn who somebody is, and what became of them.
+TELL_OF_PEOPLE = (
+    Scope.CUSTOMERS_READ,
+    Scope.CUSTOMERS_WRITE,
+    Scope.CUSTOMERS_EXPORT,
+    Scope.ENROLLMENTS,
+    Scope.FEED,
+    Scope.DEFINITIONS,
+)
+TELL_OF_THE_WAY = (Scope.CUSTOMERS_EXPORT, Scope.ENROLLMENTS, Scope.FEED, Scope.DEFINITIONS)
 # A call with a body that changes a customer answers with the whole customer.
 _INCLUDED: Mapping[str, Collection[Scope]] = {Scope.CUSTOMERS_WRITE: {Scope.CUSTOMERS_READ}}
 

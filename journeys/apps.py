@@ -5,9 +5,7 @@ class JourneysConfig(AppConfig):
     name = "journeys"
 
     def ready(self) -> None:
-        from customers import personal, watching  # noqa: PLC0415 (models are loaded by now, not before)
-        from journeys.personal import PERSONAL  # noqa: PLC0415
+        from customers import watching  # noqa: PLC0415 (models are loaded by now, not before)
         from journeys.walking.watching import look  # noqa: PLC0415
 
-        personal.PERSONAL |= PERSONAL
         watching.LOOKS.append(look)

@@ -11,18 +11,13 @@ from customers.identity.locks import undisturbed
 from customers.identity.lookup import Reference
 from customers.identity.merging import Handover, alias_of, hand_over, merge_profile, pair_to_merge, people_to_merge
 from customers.models import Customer
-from customers.personal import time_for_all_of
+from customers.personal import move_rows, time_for_all_of
 from engage.audit.acting import Actor
 from engage.audit.recording import Change, record
 from engage.database.object_ids import ObjectId
-from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.models import AuditEntry
 from journeys.merging import merge_journeys
-
-_MOVE_INTERACTIONS = Statement("""
-UPDATE bridge_interaction SET customer_id = {into} WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
-""")
 
 
 class TooLargeToMerge(Refusal):
@@ -80,11 +75,11 @@ def move_all(*, anonymous: Customer, into: Customer, handover: Handover, by: Act
     record(_deed(anonymous, into), by=by)
     ids = {"workspace_id": into.workspace_id, "anonymous": anonymous.id, "into": into.id}
     journeys = merge_journeys(**ids)
-    interactions = _MOVE_INTERACTIONS.execute(**ids)
+    rows = move_rows(workspace_id=into.workspace_id, customer_id=anonymous.id, into=into.id)
     profile = merge_profile(anonymous=anonymous, into=into, handover=handover)
     moved = MovedNumbers(
-        events=profile.events,
-        interactions=interactions,
+        events=rows["events"],
+        interactions=rows["interactions"],
         attributes=len(profile.attributes),
         segments=profile.segments,
         jobs=journeys.jobs,

@@ -69,12 +69,11 @@ class Handover:
 
 @dataclass(frozen=True, kw_only=True)
 class MovedProfile:
-    """How many events and memberships in segments have become those of the other customer.
+    """How many memberships in segments have become those of the other customer.
 
     `attributes` are the names of those that have, and `lost` of those that have not.
     """
 
-    events: int
     segments: int
     attributes: Sequence[str]
     lost: Sequence[str]
@@ -222,9 +221,6 @@ def _require_anonymous(holder: Customer, user_id: str | None) -> None:
         raise never_merged("userId belongs to a customer who has other identifiers.")
 
 
-_MOVE_EVENTS = Statement("""
-UPDATE customers_event SET customer_id = {into} WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
-""")
 _MOVE_MEMBERSHIPS = Statement("""
 UPDATE customers_segmentmembership joined SET customer_id = {into}
 WHERE joined.workspace_id = {workspace_id} AND joined.customer_id = {anonymous} AND NOT EXISTS (
@@ -236,9 +232,6 @@ _TAKE_ATTRIBUTES = Statement("""
 UPDATE customers_customer SET attributes = attributes || {taken}::jsonb,
     claimed_attributes = claimed_attributes || {claimed}::text[], updated_at = statement_timestamp()
 WHERE id = {into}
-""")
-_LEAD_ON = Statement("""
-UPDATE customers_alias SET customer_id = {into} WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
 """)
 _NAME_NOTHING = Statement("UPDATE customers_customer SET external_id = NULL WHERE id = {anonymous}")
 _DELETE = Statement("DELETE FROM customers_customer WHERE id = {anonymous}")
@@ -254,14 +247,12 @@ def merge_profile(*, anonymous: Customer, into: Customer, handover: Handover) ->
     taken = _room_for(anonymous, into)
     claimed = [name for name in taken if name in anonymous.claimed_attributes]
     moved = MovedProfile(
-        events=_MOVE_EVENTS.execute(**whose),
         segments=_MOVE_MEMBERSHIPS.execute(**whose),
         attributes=[*taken],
         lost=[name for name, value in anonymous.attributes.items() if not _has(into, taken, name, value)],
     )
     if taken:
         _TAKE_ATTRIBUTES.execute(into=into.id, taken=json.dumps(taken), claimed=claimed)
-    _LEAD_ON.execute(**whose)
     # Before the row goes: that tells a merge from an erasure.
     leave_alias(into, **handover.aliases, claimed=handover.claimed, alias_id=anonymous.id)
     if anonymous.external_id:  # deleted with it, it would be forgotten where a call had named it in vain

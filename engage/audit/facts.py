@@ -1,4 +1,4 @@
-"""What the audit tells of a record: its columns, without secrets and without what changes by itself."""
+"""What the audit tells of a record: its columns, without secrets, what is personal and what changes by itself."""
 
 import json
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import BinaryField, Field, Model
 
 from engage.database.encrypted_fields import EncryptedTextField
+from engage.database.table import is_personal
 from engage.sizes import KIB
 
 Facts = Mapping[str, Any]
@@ -32,7 +33,7 @@ def facts_of(record: Model) -> dict[str, Any]:
 
 
 def _fact(field: Field[Any, Any], value: Any) -> Any:
-    if not is_secret(field, field.name):
+    if not (is_secret(field, field.name) or is_personal(field.model, field.name)):
         return value
     return (SECRET, bytes(value) if isinstance(field, BinaryField) else value) if value else None  # compared only
 

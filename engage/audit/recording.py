@@ -11,12 +11,11 @@ from django.utils import timezone
 
 from engage.audit.acting import Actor, current_actor
 from engage.audit.facts import Changes, Facts, changes_between
+from engage.database.table import is_unnamed
 from engage.models import AuditEntry, Workspace
 from engage.request_log import current_request_id
 
 _LONGEST_ID, _LONGEST_NAME = 255, 300
-# What is called by a person's name or address, which an entry would outlive; by name, because its app imports this one.
-_PEOPLE = frozenset({"customer"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +32,7 @@ class Change:
 
 
 def change(action: AuditEntry.Action, record: Model, *, changes: Changes | None = None, note: str = "") -> Change:
-    """Something that was done to a record; a customer is named by their id alone."""
+    """Something that was done to a record; a person is named by their id alone."""
     kind = str(record._meta.model_name)
     workspace_id = record.pk if isinstance(record, Workspace) else getattr(record, "workspace_id", None)
     return Change(
@@ -41,7 +40,7 @@ def change(action: AuditEntry.Action, record: Model, *, changes: Changes | None 
         workspace_id=workspace_id,
         kind=kind,
         id=str(record.pk),
-        named="" if kind in _PEOPLE else str(record),
+        named="" if is_unnamed(type(record)) else str(record),
         changes=changes or {},
         note=note,
     )

@@ -12,35 +12,22 @@
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import structlog
 from django.db import OperationalError, connection, transaction
+from django.db.models import Model, QuerySet
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from engage.database.object_ids import first_id_at
+from engage.database.table import Keeps, KeepsFew, table_of, tables
 
 PAGE = 1_000
 _REST = 5  # times as long as the page took
 _LOCK_TIMEOUT = "100ms"
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prunable:
-    """One kind of row to prune, in words and in SQL.
-
-    `key` lists the columns of a unique index that begins with an id. `may_go` is the condition on `old`, a row of the
-    table; in it, `%(before)s` is the time before which rows are too old.
-    """
-
-    what: str
-    table: str
-    key: Sequence[str]
-    may_go: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +64,15 @@ SELECT (SELECT count(*) FROM gone), last.* FROM last
 _NOTHING = "WITH {page} SELECT 0, last.* FROM last"
 
 
-def prune(prunable: Prunable, *, before: datetime, dry_run: bool = False, page: int = PAGE) -> Pruned:
+def prune(model: type[Model], *, before: datetime, dry_run: bool = False, page: int = PAGE) -> Pruned:
     """Deletes the rows that may go and are older than `before`; with `dry_run` only counts them.
 
     Must not run inside a transaction.
     """
+    keeps = _keeps(model)
     rows, pages_left = 0, 0
-    after: tuple[Any, ...] | None = ("", -1)[: len(prunable.key)]  # before all ids
-    statement = _statement(prunable, _COUNT if dry_run else _DELETE, page=page)
+    after: tuple[Any, ...] | None = ("", -1)[: len(keeps.key)]  # before all ids
+    statement = _statement(model, _COUNT if dry_run else _DELETE, page=page)
     while after is not None:
         begin, began = after, time.monotonic()
         try:
@@ -96,22 +84,36 @@ def prune(prunable: Prunable, *, before: datetime, dry_run: bool = False, page: 
             if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
                 raise
             pages_left += 1
-            log.warning("prune_gave_way", table=prunable.table)
-            _, after = _prune_page(_statement(prunable, _NOTHING, page=page), begin, before)
+            log.warning("prune_gave_way", table=model._meta.db_table)
+            _, after = _prune_page(_statement(model, _NOTHING, page=page), begin, before)
     return Pruned(rows=rows, pages_left=pages_left)
 
 
-def _statement(prunable: Prunable, statement: str, *, page: int) -> str:
+def _keeps(model: type[Model]) -> Keeps:
+    table = table_of(model)
+    if table is None or not isinstance(table.keeps, Keeps):
+        raise TypeError(f"{model} does not say which rows may go.")
+    return table.keeps
+
+
+def _statement(model: type[Model], statement: str, *, page: int) -> str:
+    key = _keeps(model).key
     marks = {
-        "key": ", ".join(prunable.key),
-        "id": prunable.key[0],
-        "after": ", ".join(f"%(after_{place})s" for place in range(len(prunable.key))),
-        "backwards": ", ".join(f"{column} DESC" for column in prunable.key),
-        "table": prunable.table,
+        "key": ", ".join(key),
+        "id": key[0],
+        "after": ", ".join(f"%(after_{place})s" for place in range(len(key))),
+        "backwards": ", ".join(f"{column} DESC" for column in key),
+        "table": model._meta.db_table,
         "size": str(page),
-        "may_go": prunable.may_go,
+        "may_go": may_go(model),
     }
     return statement.format(page=_PAGE.format(**marks), **marks)
+
+
+def may_go(model: type[Model]) -> str:
+    """The condition by which a row may go: by what its own table says, and because no other table needs it."""
+    needed = [table.needs[model] for _, table in tables() if model in table.needs]
+    return " AND ".join([_keeps(model).may_go, *(f"NOT ({need})" for need in needed)])
 
 
 def _prune_page(statement: str, after: tuple[Any, ...], before: datetime) -> tuple[int, tuple[Any, ...] | None]:
@@ -123,3 +125,25 @@ def _prune_page(statement: str, after: tuple[Any, ...], before: datetime) -> tup
         cursor.execute(statement, parameters)
         row = cursor.fetchone()
     return (0, None) if row is None else (row[0], tuple(row[1:]))
+
+
+def prune_few(model: type[Model], few: KeepsFew, *, at: datetime, dry_run: bool = False, batch: int = PAGE) -> int:
+    """Deletes what goes at that time in short transactions, and returns how many rows; a dry run only counts them.
+
+    Safe under traffic and in two processes at once.
+    """
+    old: QuerySet[Any] = QuerySet(model).filter(few.old(at))
+    if dry_run:
+        return old.count()
+    total = 0
+    while deleted := _prune_batch(old.order_by(few.order), batch):
+        total += deleted
+    return total
+
+
+def _prune_batch(old: QuerySet[Any], most: int) -> int:
+    with transaction.atomic():
+        # Two statements: in one, the planner may select the batch again for each record, and delete all of them.
+        chosen = list(old.select_for_update(skip_locked=True).values_list("pk", flat=True)[:most])
+        deleted, _ = QuerySet(old.model).filter(pk__in=chosen).delete()
+    return deleted

@@ -16,18 +16,16 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db import transaction
 from django.db.models import QuerySet
 
 from engage.database.sql import Statement
 from engage.errors import InvalidRequest, Refusal
 from engage.models import IdempotencyRecord
 
-KEPT_FOR = timedelta(hours=24)
 _LOCK = Statement("SELECT pg_try_advisory_xact_lock({lock})")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])+)"')
 _ESCAPED = re.compile(r'\\(["\\])')
@@ -133,7 +131,7 @@ def begin_once(call: KeyedCall, *, now: datetime) -> KeptAnswer | None:
     record = _records(call).first()
     if record is None:
         return None
-    if record.created_at <= now - KEPT_FOR:
+    if record.created_at <= now - IdempotencyRecord.KEPT_FOR:
         record.delete()
         return None
     if bytes(record.body_digest) != call.body_digest:
@@ -160,26 +158,3 @@ def _records(call: KeyedCall) -> QuerySet[IdempotencyRecord]:
     if call.caller.api_key_id is not None:
         return IdempotencyRecord.objects.filter(api_key_id=call.caller.api_key_id, call_digest__in=call.digests)
     return IdempotencyRecord.objects.filter(app_id=call.caller.app_id, call_digest__in=call.digests)
-
-
-def prune_idempotency_records(*, now: datetime, dry_run: bool = False, batch: int = 1000) -> int:
-    """Deletes records older than 24 hours in short transactions, and returns how many.
-
-    Safe under traffic and in two processes at once. A dry run only counts them.
-    """
-    old = IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR)
-    if dry_run:
-        return old.count()
-    total = 0
-    while deleted := _prune_batch(old, batch):
-        total += deleted
-    return total
-
-
-def _prune_batch(old: QuerySet[IdempotencyRecord], most: int) -> int:
-    with transaction.atomic():
-        # Two statements: in one, the planner may select the batch again for each record, and delete all of them.
-        locked = old.order_by("created_at").select_for_update(skip_locked=True)
-        chosen = list(locked.values_list("id", flat=True)[:most])
-        deleted, _ = IdempotencyRecord.objects.filter(id__in=chosen).delete()
-    return deleted

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from engage.credentials import new_key
 from engage.database.encrypted_fields import EncryptedTextField
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
+from engage.database.table import ADMINS, STRUCTURE, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models.workspaces import Workspace
 from engage.networks import LONGEST_NETWORK
@@ -50,6 +51,8 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, editable=False, help_text="Within a minute.")
     last_used_from = models.GenericIPAddressField(null=True, editable=False, help_text="At that time.")
     workspace_key = default_country = ""  # of one that a caller has (engage/http/authentication.py)
+
+    table = Table(rights=ADMINS, personal=())
 
     class Meta:
         verbose_name = "API key"
@@ -134,6 +137,8 @@ class App(models.Model):
     workspace_tells = False  # of one that a caller has: whether the workspace's feed is on
     default_country = ""  # of one that a caller has
 
+    table = Table(rights=STRUCTURE, personal=())
+
     class Meta:
         constraints: ClassVar = [
             unique_in_workspace("app_in_workspace"),
@@ -161,6 +166,8 @@ class IdentityKey(models.Model):
     secret = EncryptedTextField(help_text="The secret (at least 32 bytes), or the public key in PEM.")
     expires_at = models.DateTimeField(null=True, blank=True, help_text="In UTC; empty: it does not expire.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    table = Table(rights=ADMINS, personal=())
 
     class Meta:
         constraints: ClassVar = [

@@ -1,5 +1,6 @@
 """What is kept of what happened: the audit, the feed, answers to repeated calls, and alerts."""
 
+from datetime import timedelta
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -9,10 +10,12 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
+from engage.database.table import ADMINS, VIEW, Keeps, KeepsFew, Table
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.feed import FeedType
 from engage.models.credentials import ApiKey, App
 from engage.models.workspaces import Workspace
+from engage.scopes import Scope
 
 
 class ActorKind(models.TextChoices):
@@ -65,6 +68,18 @@ class AuditEntry(models.Model):
     note = models.TextField(blank=True)
     request_id = models.CharField(max_length=64, blank=True)
     address = models.GenericIPAddressField(null=True)
+
+    table = Table(
+        rights=ADMINS,
+        keys={Scope.AUDIT: VIEW},
+        personal=(),
+        # The database lets no others go.
+        keeps=Keeps(
+            what="entries of the audit",
+            days="RETAIN_AUDIT_DAYS",
+            may_go="old.at < %(before)s AND old.kept_until <= statement_timestamp()",
+        ),
+    )
 
     class Meta:
         verbose_name = "audit entry"
@@ -127,6 +142,10 @@ class FeedBatch(models.Model):
     results = ArrayField(models.TextField(), null=True)
     reasons = ArrayField(models.TextField(), null=True)
 
+    table = Table(
+        rights=ADMINS, keeps=Keeps(what="parts of the feed", days="RETAIN_FEED_DAYS", may_go="old.at < %(before)s")
+    )
+
     class Meta:
         constraints: ClassVar = [
             # Serves reading, page by page.
@@ -161,6 +180,16 @@ class IdempotencyRecord(models.Model):
     body = models.TextField(null=True, help_text="JSON as it was answered; null where it is streamed again.")  # noqa: DJ001
     facts = models.JSONField(null=True, help_text="What it takes to stream the answer again.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    KEPT_FOR = timedelta(hours=24)
+    table = Table(
+        rights=ADMINS,
+        keeps=KeepsFew(
+            what="idempotency records",
+            old=lambda now: Q(created_at__lte=now - IdempotencyRecord.KEPT_FOR),
+            order="created_at",
+        ),
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -211,6 +240,12 @@ class Alert(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
     told_at = models.DateTimeField(null=True)
     over_told_at = models.DateTimeField("told that it is over at", null=True)
+
+    table = Table(
+        rights=ADMINS,
+        personal=(),
+        keeps=Keeps(what="alerts", days="RETAIN_AUDIT_DAYS", may_go="old.ended_at < %(before)s"),
+    )
 
     class Meta:
         indexes: ClassVar = [

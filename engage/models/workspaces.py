@@ -10,6 +10,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from engage.countries import validate_country
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
+from engage.database.table import VIEW, Rights, Table
 from engage.encryption import decrypted
 from engage.recipients import validate_addresses
 
@@ -53,6 +54,8 @@ class Workspace(models.Model):
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
+    table = Table(rights=Rights(viewer=VIEW, admin="view change"), personal=())
+
     class Meta:
         ordering = ["key"]
 
@@ -74,6 +77,8 @@ class Membership(models.Model):
     role = models.CharField(max_length=10, choices=Role.choices)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
+    table = Table(personal=())
+
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["user", "workspace"], name="one_role_in_a_workspace")]
 
@@ -88,6 +93,8 @@ class MemberAccount(models.Model):
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True)
+
+    table = Table(personal=())
 
     class Meta:
         default_permissions = ()

@@ -16,6 +16,7 @@ from django.db.models import Model, QuerySet
 from engage.audit.facts import Facts, changes_between, facts_of
 from engage.audit.recording import change, record, saved
 from engage.database.object_ids import is_object_id
+from engage.database.table import table_of
 from engage.database.written_order import InWrittenOrder
 from engage.errors import Refusal
 from engage.json.compact import same_json
@@ -118,7 +119,6 @@ class Resource(Generic[Row]):
     checked_apart: Collection[str] = ()
     state: Collection[str] = ()
     calls: CallTexts | None = None
-    scope: Scope = Scope.DEFINITIONS
     of_all_journeys: bool = False  # its calls need a key that is for all journeys
     confirmable: str = ""  # what `confirm=true` is for, where something may break
     secrets_may_lack: bool = False  # one that the environment does not have is left to be given later
@@ -218,6 +218,13 @@ class Resource(Generic[Row]):
         """What follows from which there are, once one is saved or gone."""
 
     # What is the same for all -----------------------------------------------------------------------------------------
+
+    @property
+    def scope(self) -> Scope:
+        """Of the keys that may write them, as the table says."""
+        table = table_of(self.model)
+        assert table
+        return table.scope_to("add")
 
     @property
     def noun(self) -> str:

@@ -26,7 +26,7 @@ from journeys.enrollments.deliveries import (
     deliveries_page,
 )
 from journeys.entering.trigger import JourneyNotFound, own_journey_ids
-from journeys.operations.redaction import url_without_secrets
+from journeys.steps.secrets import url_without_secrets
 
 
 def _place(webhook: int, in_app: str) -> DeliveriesPlace:

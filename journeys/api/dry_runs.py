@@ -16,9 +16,10 @@ from journeys.api.recipients import RefusedRecipient
 from journeys.entering.dry_runs import DryRun, Tried
 from journeys.entry_rules import Verdict
 from journeys.models.choices import ElseStoodFor
-from journeys.operations.redaction import url_without_secrets, without_values
+from journeys.operations.redaction import without_values
 from journeys.steps.rehearsal import Rehearsal, TimedRecord
 from journeys.steps.results import State, TrackedEvent, WebhookRequest
+from journeys.steps.secrets import url_without_secrets
 
 DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was queued."
 

@@ -26,8 +26,9 @@ from journeys.enrollments.history import MOST_ATTEMPTS, RunWithWebhook, enrollme
 from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState, journey_of_enrollment
 from journeys.models import StepRun, WebhookDelivery
 from journeys.models.choices import StateOfEnrollment
-from journeys.operations.redaction import url_without_secrets, without_values
+from journeys.operations.redaction import without_values
 from journeys.steps.exit import LONGEST_REASON
+from journeys.steps.secrets import url_without_secrets
 from journeys.webhooks.waiting import Waiting, waiting
 
 ENROLLMENT_ID = PathId(

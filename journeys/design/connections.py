@@ -23,7 +23,6 @@ from engage.resources.resource import (
     Resource,
     SecretsChange,
 )
-from engage.scopes import Scope
 from engage.sizes import KIB
 from journeys.connections.known import KnownInWorkspace
 from journeys.connections.providers import provider_of
@@ -31,9 +30,8 @@ from journeys.connections.using import journeys_broken_by, journeys_sending_by
 from journeys.design.authoring import require_callable
 from journeys.design.warnings import UNESCAPED
 from journeys.models import Connection
-from journeys.operations.redaction import url_without_secrets
 from journeys.steps.provider import FIELDS, InvalidConnection, Provider, parse_provider
-from journeys.steps.secrets import as_stored, masked, secrets_of, with_secrets
+from journeys.steps.secrets import as_stored, masked, secrets_of, url_without_secrets, with_secrets
 from journeys.steps.templated import unescaped_markup
 from journeys.webhooks.by_connection import go_over_from
 
@@ -85,7 +83,6 @@ class Connections(Resource[Connection]):
 
     model, fields, section, at_most = Connection, ConnectionFields, "connections", 100
     missing = ConnectionNotFound
-    scope = Scope.CONNECTIONS
     confirmable = "change it although journeys could not send by it any more"
     calls = CallTexts(
         put="""Create or replace a connection

@@ -9,8 +9,10 @@ from django.db.models.functions import Now
 
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
+from engage.database.table import ALL, STRUCTURE, VIEW, Rights, Table
 from engage.database.written_order import InWrittenOrder
 from engage.models import Workspace
+from engage.scopes import Scope
 from journeys.models.credentials import RequestField
 from journeys.models.steering import LEAST_PER_SECOND, MOST_PER_SECOND
 
@@ -26,6 +28,8 @@ class Variable(models.Model):
     )
     value = models.JSONField(help_text='A text such as "Garden", or other JSON. No secret: everybody reads it.')
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    table = Table(rights=Rights(viewer=VIEW, author=ALL), keys={Scope.DEFINITIONS: ALL}, personal=())
 
     class Meta:
         # Serves walkers, who read all of a workspace.
@@ -66,6 +70,8 @@ class Connection(InWrittenOrder):
     next_at = models.DateTimeField(null=True, editable=False, help_text="When the next one may begin.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    table = Table(rights=STRUCTURE, keys={Scope.CONNECTIONS: ALL}, personal=())
 
     class Meta:
         # Serves walkers, and whoever saves what names it.

@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from engage.database.table import ADMINS, Table
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.models import Workspace
 from journeys.models.journeys import Journey
@@ -41,6 +42,8 @@ class CountDelta(models.Model):
     outcome = models.CharField(max_length=100, blank=True)
     number = models.BigIntegerField()
 
+    table = Table(rights=ADMINS, personal=())
+
     class Meta:
         constraints: ClassVar = [
             WorkspaceForeignKey(name="delta_journey", field="journey", table="journeys_journey", on_delete="CASCADE"),
@@ -70,6 +73,8 @@ class Count(models.Model):
     name = models.CharField(max_length=100)
     outcome = models.CharField(max_length=100, blank=True)
     number = models.BigIntegerField()
+
+    table = Table(rights=ADMINS, personal=())
 
     class Meta:
         # Serves the overview: what was decided and came to an end lately, in all journeys.

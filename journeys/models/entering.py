@@ -10,12 +10,21 @@ from psycopg.errors import UniqueViolation
 from customers.identifier_rules import LONGEST
 from customers.models import NEXT_SERIAL, Customer, Event
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
+from engage.database.table import ADMINS, STRUCTURE, VIEW, Export, Keeps, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
 from engage.plurals import counted
+from engage.scopes import TELL_OF_THE_WAY, Scope
 from journeys.entry_rules import Verdict
 from journeys.job_ids import job_id, parse_job_id
 from journeys.models.journeys import Journey
+
+# Nothing is pruned that is active or waits, or that something active or waiting needs.
+_JOB_MAY_GO = """
+{job}.status <> 'queued' AND {job}.decided_at < %(before)s AND NOT EXISTS (
+    SELECT FROM journeys_enrollment enrollment WHERE enrollment.job_id = {job}.id AND enrollment.state = 'active'
+)
+"""
 
 
 class Trigger(models.Model):
@@ -58,6 +67,14 @@ class Trigger(models.Model):
     # else is known of these customers is not kept: they may be erased. Of a call for one: "exempt", if any.
     selection = models.JSONField(null=True, editable=False)
 
+    table = Table(
+        rights=Rights(viewer=VIEW, support="add", author="add"),
+        keys=dict.fromkeys(TELL_OF_THE_WAY, VIEW) | {Scope.TRIGGER: "add view"},
+        personal=("payload",),
+        # It goes with its last job, and until then keeps the payload that an active enrollment may render.
+        keeps=Keeps(what="triggers", days="RETAIN_JOBS_DAYS", may_go="old.queued_at < %(before)s"),
+    )
+
     class Meta:
         constraints: ClassVar = [
             unique_in_workspace("trigger_in_workspace"),
@@ -92,6 +109,8 @@ class TriggerProgress(models.Model):
     block = models.IntegerField(null=True)
     jobs = models.IntegerField()
 
+    table = Table(rights=ADMINS, personal=())
+
     class Meta:
         constraints: ClassVar = [
             WorkspaceForeignKey(
@@ -118,6 +137,19 @@ class UnknownExternalId(models.Model):
     excluded = models.BooleanField(help_text="Whether the call named it as an exclusion.")
     place = models.PositiveSmallIntegerField(help_text="Its place in the call's list, from 1.")
     external_id = models.CharField(max_length=LONGEST["external_id"])
+
+    table = Table(
+        rights=ADMINS,
+        export=Export(
+            called="unmatchedCalls",
+            joined="JOIN ("
+            "SELECT workspace_id, external_id FROM customers_customer WHERE id = {customer_id} "
+            "UNION SELECT workspace_id, external_id FROM customers_alias WHERE customer_id = {customer_id}"
+            ") AS named USING (workspace_id, external_id)",
+            where="named.workspace_id = {workspace_id}",
+            moved=False,
+        ),
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -197,6 +229,40 @@ class EnrollmentJob(models.Model):
     # Of the jobs with one entrance at most one holds it: while it is queued, and from then on if it has enrolled. The
     # database sees to that (migrations/0052_own_payloads.py).
     holds_entrance = models.BooleanField(null=True, editable=False)
+
+    table = Table(
+        rights=Rights(viewer=VIEW, support="delete", author="delete"),
+        keys=dict.fromkeys(TELL_OF_THE_WAY, VIEW) | {Scope.TRIGGER: "delete view"},
+        personal=(),
+        keeps=Keeps(
+            what="jobs",
+            days="RETAIN_JOBS_DAYS",
+            key=("trigger_id", "ordinal"),
+            may_go=_JOB_MAY_GO.format(job="old"),
+        ),
+        needs={
+            Trigger: "EXISTS (SELECT FROM journeys_enrollmentjob job "
+            f"WHERE job.trigger_id = old.id AND NOT ({_JOB_MAY_GO.format(job='job')}))",
+            # What happens while a job is scheduled may end the journey for its customer as it is due.
+            Event: """
+            EXISTS (SELECT FROM journeys_chunk WHERE lane = 'scheduled')
+            AND EXISTS (
+                SELECT FROM journeys_enrollmentjob job
+                WHERE job.customer_id = old.customer_id AND job.status = 'queued' AND job.scheduled_for IS NOT NULL
+            )
+            """,
+        },
+        # It outlives the customer, as a record of ids.
+        export=Export(
+            called="jobs",
+            joined="JOIN journeys_trigger trigger ON trigger.id = kept.trigger_id",
+            # What was sent for many says nothing of one of them, but in what was rendered from it; what for one does.
+            more="'queued_at', trigger.queued_at, 'payload', CASE WHEN trigger.customers = 1 "
+            "THEN trigger.payload || coalesce(kept.payload, '{}') ELSE kept.payload END",
+            erased=False,
+            moved=False,
+        ),
+    )
 
     class Meta:
         verbose_name = "job"
@@ -281,6 +347,21 @@ class Chunk(models.Model):
     due_at = models.DateTimeField()
     attempts = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True, help_text="Why the last attempt failed.")
+
+    table = Table(
+        rights=STRUCTURE,
+        personal=(),
+        needs={
+            Trigger: "EXISTS (SELECT FROM journeys_chunk chunk WHERE chunk.trigger_id = old.id)",
+            # The conditions of a journey that an event is to start may refer to it.
+            Event: """
+            EXISTS (
+                SELECT FROM journeys_trigger sent JOIN journeys_chunk chunk ON chunk.trigger_id = sent.id
+                WHERE sent.event_id = old.id
+            )
+            """,
+        },
+    )
 
     class Meta:
         verbose_name = "waiting batch"

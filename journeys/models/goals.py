@@ -9,8 +9,17 @@ from django.db.models.functions import Now
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.models import Customer
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
+from engage.database.table import Export, Keeps, Table
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.models import Workspace
+from journeys.models.walking import Enrollment, StepRun
+
+_WATCHED = """
+EXISTS (
+    SELECT FROM journeys_goalwatch watch
+    WHERE watch.enrollment_id = {enrollment} AND watch.reached_at IS NULL AND watch.until > now()
+)
+"""
 
 
 class GoalWatch(models.Model):
@@ -30,6 +39,16 @@ class GoalWatch(models.Model):
     until = models.DateTimeField()
     reached_at = models.DateTimeField(null=True)
     counted = ArrayField(models.CharField(max_length=100), default=list, help_text="As what it was counted.")
+
+    # One that may yet be reached is counted by what its enrollment has gone through.
+    table = Table(
+        keeps=Keeps(what="goals watched", days="RETAIN_HISTORY_DAYS", may_go="old.until < %(before)s"),
+        needs={
+            StepRun: _WATCHED.format(enrollment="old.enrollment_id"),
+            Enrollment: _WATCHED.format(enrollment="old.id"),
+        },
+        export=Export(called="goals", moved=False),
+    )
 
     class Meta:
         default_permissions = ()
@@ -59,6 +78,8 @@ class Draw(models.Model):
     journey_id = models.CharField(max_length=OBJECT_ID_LENGTH)
     held_out = models.BooleanField()
     drawn_at = models.DateTimeField(db_default=Now())
+
+    table = Table(export=Export(called="holdOuts", moved=False))
 
     class Meta:
         default_permissions = ()

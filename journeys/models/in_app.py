@@ -9,8 +9,10 @@ from django.db.models.functions import Now
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
 from customers.models import Customer
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
+from engage.database.table import VIEW, Export, Keeps, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.models import Workspace
+from engage.scopes import TELL_OF_THE_WAY
 
 
 class InAppDelivery(models.Model):
@@ -46,6 +48,14 @@ class InAppDelivery(models.Model):
     expires_at = models.DateTimeField()
     shown_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+
+    table = Table(
+        rights=Rights(support="view change", author=VIEW),
+        keys=dict.fromkeys(TELL_OF_THE_WAY, VIEW),
+        personal=(),
+        keeps=Keeps(what="in-app deliveries", days="RETAIN_IN_APP_DAYS", may_go="old.ended_at < %(before)s"),
+        export=Export(called="inAppDeliveries", moved=False),
+    )
 
     class Meta:
         verbose_name = "in-app delivery"

@@ -12,10 +12,12 @@ from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.audit.acting import LONGEST_ACTOR
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
+from engage.database.table import STRUCTURE, VIEW, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.database.written_order import InWrittenOrder
 from engage.json.key_order import in_key_order
 from engage.models import Workspace
+from engage.scopes import Scope
 from journeys.models.credentials import StepsField
 
 
@@ -101,6 +103,13 @@ class Journey(InWrittenOrder):
     revision = models.PositiveIntegerField(default=1, editable=False, help_text="The number of the current revision.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    table = Table(
+        rights=Rights(viewer=VIEW, author="add change", held=True),
+        keys={Scope.STATS: VIEW, Scope.FEED: VIEW, Scope.DEFINITIONS: "add change view"},
+        personal=(),
+        limits_keys=True,
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -189,6 +198,8 @@ class JourneyRevision(models.Model):
     # How the names in [steps, exit_on] were written (engage/json/key_order.py); empty: by an earlier version.
     key_order = models.JSONField(default=list, db_default=[], editable=False)
 
+    table = Table(rights=STRUCTURE, personal=())
+
     class Meta:
         constraints: ClassVar = [
             # The target of an enrollment's foreign key: a revision of its own journey.
@@ -224,6 +235,8 @@ class JourneyDraft(models.Model):
     key_order = models.JSONField(default=list)
     written_by = models.CharField(max_length=200)
     updated_at = models.DateTimeField()
+
+    table = Table(personal=())
 
     class Meta:
         default_permissions = ()  # those of its journey count

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from engage.database.object_ids import ObjectIdField
+from engage.database.table import ADMINS, STRUCTURE, VIEW, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.models import Workspace
 from journeys.models.entering import Trigger
@@ -41,6 +42,8 @@ class SteeringAct(models.Model):
     numbers = models.JSONField(default=dict, help_text="What it did.")
     at = models.DateTimeField()
 
+    table = Table(rights=STRUCTURE, personal=())
+
     class Meta:
         constraints: ClassVar = [
             WorkspaceForeignKey(name="act_journey", field="journey", table="journeys_journey", on_delete="CASCADE"),
@@ -72,6 +75,8 @@ class SteeredHost(models.Model):
     )
     next_at = models.DateTimeField(null=True, editable=False, help_text="When the next one may begin.")
 
+    table = Table(rights=Rights(viewer=VIEW, author="add change"), personal=())
+
     class Meta:
         # Serves the sender's claim.
         constraints: ClassVar = [models.UniqueConstraint(fields=["workspace", "host"], name="steered_host")]
@@ -89,6 +94,8 @@ class GuardedResults(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     latest = models.TextField(default="")
     entries = models.JSONField(default=dict, db_default={})
+
+    table = Table(rights=ADMINS, personal=())
 
     class Meta:
         constraints: ClassVar = [

@@ -11,9 +11,11 @@ from django.db.models.functions import Now
 
 from engage.database.keys import KeyField
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
+from engage.database.table import ADMINS, ALL, KeepsFew, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.feed import FeedType
 from engage.models import Workspace
+from engage.scopes import Scope
 
 LARGEST_BATCH = 100
 
@@ -53,6 +55,8 @@ class Subscription(models.Model):
     paused_at = models.DateTimeField(null=True, editable=False, help_text="Nothing is pushed any more.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    table = Table(rights=ADMINS, keys={Scope.DEFINITIONS: ALL}, personal=())
 
     class Meta:
         constraints: ClassVar = [
@@ -98,6 +102,17 @@ class Push(models.Model):
     status = models.PositiveIntegerField(null=True, help_text="The status of its answer, if one came.")
     result = models.TextField(blank=True, default="", help_text="What the last attempt came to, in words.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    # What waits goes with its subscription, or ends once its events are gone.
+    table = Table(
+        rights=ADMINS,
+        personal=(),
+        keeps=KeepsFew(
+            what="pushes to subscriptions",
+            days="RETAIN_FEED_DAYS",
+            old=lambda before: ~Q(state=Push.State.WAITING) & Q(due_at__lt=before),
+        ),
+    )
 
     class Meta:
         verbose_name_plural = "pushes"

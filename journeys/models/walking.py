@@ -10,13 +10,23 @@ from django.db.models.functions import Coalesce
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.models import Customer, Event
 from engage.database.object_ids import ObjectIdField
+from engage.database.table import ADMINS, VIEW, Export, Keeps, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
+from engage.scopes import TELL_OF_THE_WAY, Scope
 from journeys.failures import GIVEN_UP
 from journeys.models.entering import EnrollmentJob
 from journeys.models.journeys import Journey, JourneyRevision
 
 _MOMENT = Func("due_at", template="coalesce(%(expressions)s, 'infinity')")
+
+
+ENROLLMENT_OVER = """
+EXISTS (
+    SELECT FROM journeys_enrollment enrollment
+    WHERE enrollment.id = old.enrollment_id AND enrollment.state <> 'active' AND enrollment.ended_at < %(before)s
+)
+"""
 
 
 class Enrollment(models.Model):
@@ -78,6 +88,24 @@ class Enrollment(models.Model):
     moves = models.JSONField(null=True, editable=False)
     entered_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+
+    # A completed one counts for the entry rules for ever; an exited one for nothing.
+    table = Table(
+        rights=Rights(viewer=VIEW, support="change"),
+        keys=dict.fromkeys(TELL_OF_THE_WAY, VIEW) | {Scope.ENROLLMENTS: "change view"},
+        personal=("exit_reason",),  # staff and servers write names into it
+        keeps=Keeps(
+            what="exited enrollments",
+            days="RETAIN_HISTORY_DAYS",
+            may_go="old.state = 'exited' AND old.ended_at < %(before)s",
+        ),
+        # Its templates may refer to the event.
+        needs={
+            Event: "EXISTS (SELECT FROM journeys_enrollment enrollment "
+            "WHERE enrollment.event_id = old.id AND enrollment.state = 'active')"
+        },
+        export=Export(called="enrollments", order="kept.entered_at, kept.id", moved=False),
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -169,6 +197,20 @@ class StepRun(models.Model):
     )  # fmt: skip
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+
+    table = Table(
+        rights=ADMINS,
+        keeps=Keeps(
+            what="step runs", days="RETAIN_HISTORY_DAYS", key=("enrollment_id", "ordinal"), may_go=ENROLLMENT_OVER
+        ),
+        export=Export(
+            called="steps",
+            joined="JOIN journeys_enrollment enrollment ON enrollment.id = kept.enrollment_id",
+            of="enrollment",
+            order="kept.enrollment_id, kept.ordinal",
+            moved=False,
+        ),
+    )
 
     class Meta:
         constraints: ClassVar = [

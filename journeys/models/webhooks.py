@@ -1,6 +1,7 @@
 """Webhooks: requests, their attempts, the hosts that they go to, and the secrets that sign them."""
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -10,11 +11,14 @@ from django.db.models.functions import Now
 
 from engage.database.encrypted_fields import EncryptedTextField
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
+from engage.database.table import ADMINS, VIEW, Export, Keeps, KeepsFew, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
+from engage.scopes import TELL_OF_THE_WAY
 from engage.sealed import UnknownEncryptionKey
 from journeys.models.credentials import SECRET_URL, EncryptedHeadersField
-from journeys.models.walking import Enrollment
+from journeys.models.walking import ENROLLMENT_OVER, Enrollment
+from journeys.steps.secrets import url_without_secrets
 
 LONGEST_SOURCE = 150
 
@@ -66,6 +70,32 @@ class WebhookDelivery(models.Model):
     give_up_at = models.DateTimeField(null=True, help_text="No attempt begins later; unset: the ladder's end decides.")
     answer_rules = models.JSONField(null=True, help_text="When an answer is ok, and what to keep of it.")
     kept_answer = models.JSONField(null=True, help_text="What was kept of the last answer, for later steps.")
+
+    # Its attempts go with it. It may wait although its enrollment has ended: staff may have asked to send it again.
+    table = Table(
+        rights=Rights(support="view change", author=VIEW),
+        keys=dict.fromkeys(TELL_OF_THE_WAY, VIEW),
+        personal=("answer", "kept_answer"),
+        keeps=Keeps(
+            what="webhook deliveries",
+            days="RETAIN_HISTORY_DAYS",
+            key=("enrollment_id", "ordinal"),
+            may_go=f"old.state NOT IN ('waiting', 'held') AND {ENROLLMENT_OVER}",
+        ),
+        needs={
+            Enrollment: "EXISTS (SELECT FROM journeys_webhookdelivery delivery "
+            "WHERE delivery.enrollment_id = old.id AND delivery.state IN ('waiting', 'held'))"
+        },
+        export=Export(
+            called="webhooks",
+            joined="JOIN journeys_enrollment enrollment ON enrollment.id = kept.enrollment_id",
+            of="enrollment",
+            order="kept.enrollment_id, kept.ordinal",
+            hidden=("headers",),  # the receiver's credentials
+            tidy=lambda row: row | {"url": url_without_secrets(row["url"])},
+            moved=False,
+        ),
+    )
 
     class Meta:
         verbose_name_plural = "failures"  # the admin lists no others
@@ -139,6 +169,17 @@ class WebhookAttempt(models.Model):
     answer = models.TextField(blank=True, help_text="The first 4 KiB of the answer.")
     error = models.TextField(blank=True)
 
+    table = Table(
+        rights=ADMINS,
+        export=Export(
+            called="webhookAttempts",
+            joined="JOIN journeys_webhookdelivery sent ON sent.id = kept.delivery_id "
+            "JOIN journeys_enrollment enrollment ON enrollment.id = sent.enrollment_id",
+            of="enrollment",
+            moved=False,
+        ),
+    )
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["delivery", "number"], name="attempt_of_delivery"),
@@ -175,12 +216,29 @@ class Resending(models.Model):
     place_id = models.BigIntegerField(default=0)
     ended_at = models.DateTimeField(null=True)
 
+    table = Table(
+        rights=ADMINS,
+        personal=(),
+        keeps=Keeps(
+            what="requests to send webhooks again", days="RETAIN_AUDIT_DAYS", may_go="old.ended_at < %(before)s"
+        ),
+    )
+
     class Meta:
         # Serves whoever looks for work, and how far it has come.
         indexes: ClassVar = [models.Index(fields=["id"], condition=Q(ended_at__isnull=True), name="resending_open")]
 
     def __str__(self) -> str:
         return self.id
+
+
+def _idle(now: datetime) -> Q:
+    """Those that kept failing and that nothing is sent to any more: else they are called again within a day."""
+    long_ago = now - timedelta(days=2)
+    return (Q(open_until__isnull=True) | Q(open_until__lt=long_ago)) & Q(failing_since__lt=long_ago)
+
+
+_IDLE = KeepsFew(what="idle webhook circuits", old=_idle)
 
 
 class WebhookHost(models.Model):
@@ -201,6 +259,8 @@ class WebhookHost(models.Model):
     failing_sources = ArrayField(models.CharField(max_length=LONGEST_SOURCE), default=list, db_default=[])
     probed_source = models.CharField(max_length=LONGEST_SOURCE, default="", db_default="")
 
+    table = Table(rights=ADMINS, personal=(), keeps=_IDLE)
+
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["workspace", "host"], name="webhook_host")]
 
@@ -219,6 +279,8 @@ class WebhookCircuit(models.Model):
     open_until = models.DateTimeField(null=True)
     last_failure = models.TextField(default="", help_text="What the latest one was, in words.")
 
+    table = Table(rights=ADMINS, personal=(), keeps=_IDLE)
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["workspace", "host", "source"], name="webhook_circuit")
@@ -235,6 +297,12 @@ class WebhookSecret(models.Model):
     secret = EncryptedTextField(help_text="whsec_ and 32 bytes in base64.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     retires_at = models.DateTimeField(null=True)
+
+    table = Table(
+        rights=ADMINS,
+        personal=(),
+        keeps=KeepsFew(what="retired webhook secrets", old=lambda now: Q(retires_at__lte=now)),
+    )
 
     class Meta:
         constraints: ClassVar = [

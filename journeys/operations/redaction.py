@@ -1,18 +1,9 @@
 """What is hidden when a request is shown: a journey's headers and query may carry credentials of the receiver."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from journeys.steps.secrets import MASK, is_open, masked_steps
-
-# Words that indicate a credential anywhere in a name, and those that do so only as whole words.
-_NAME = re.compile(
-    r"auth|cookie|token|secret|passw|passphrase|credential|session|signature|api[-_]?key|access[-_]?key"
-    r"|(?<![a-z])(?:key|sig|pwd|pass|jwt|bearer|hmac)(?![a-z])",
-    re.IGNORECASE,
-)
-_PARAMETER = re.compile(r"(?<=[?&])([^=&]+)=[^&]+")
+from journeys.steps.secrets import MASK, is_open, masked_steps, url_without_secrets
 
 
 def without_values(headers: Mapping[str, str]) -> dict[str, str]:
@@ -32,8 +23,3 @@ def _with_a_plain_url(step: Any) -> Any:
     if not isinstance(step, dict) or not isinstance(step.get("url"), str):
         return step
     return {**step, "url": url_without_secrets(step["url"])}
-
-
-def url_without_secrets(url: str) -> str:
-    """The URL, with the values of query parameters hidden where the name indicates a credential."""
-    return _PARAMETER.sub(lambda found: f"{found[1]}={MASK}" if _NAME.search(found[1]) else found[0], url)

@@ -5,6 +5,7 @@ says nothing), all of `auth`, and the URL where `secretUrl` says so. MASK that c
 same step or key, and as long as the URL leads to the same host.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,14 @@ _OTHER = f"{MASK} (another)"
 _OPEN = "content-type"
 Path = tuple[str, ...]
 Change = Callable[[Path, Any], Any]
+
+# Words that indicate a credential anywhere in a name, and those that do so only as whole words.
+_NAME = re.compile(
+    r"auth|cookie|token|secret|passw|passphrase|credential|session|signature|api[-_]?key|access[-_]?key"
+    r"|(?<![a-z])(?:key|sig|pwd|pass|jwt|bearer|hmac)(?![a-z])",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(r"(?<=[?&])([^=&]+)=[^&]+")
 
 
 class SecretNeeded(InvalidSteps):
@@ -141,3 +150,8 @@ def _at(path: Path, stored: Any) -> Any:
     for name in path:
         stored = stored.get(name) if isinstance(stored, Mapping) else None
     return MASK if stored is None else stored
+
+
+def url_without_secrets(url: str) -> str:
+    """The URL, with the values of query parameters hidden where the name indicates a credential."""
+    return _PARAMETER.sub(lambda found: f"{found[1]}={MASK}" if _NAME.search(found[1]) else found[0], url)

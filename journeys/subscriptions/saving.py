@@ -21,7 +21,7 @@ from journeys.design.authoring import require_callable
 from journeys.feed.numbering import number_fresh
 from journeys.feed.reading import end_of_feed
 from journeys.models import LARGEST_BATCH, Journey, Push, Subscription
-from journeys.operations.redaction import url_without_secrets
+from journeys.steps.secrets import url_without_secrets
 from journeys.steps.webhook_targets import RefusedRequest, parse_target
 from journeys.webhooks.circuits import try_now
 from journeys.webhooks.sources import source_of_subscription

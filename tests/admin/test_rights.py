@@ -153,7 +153,7 @@ def test_who_may_give_no_scope_makes_no_key(acme: Workspace) -> None:
     client = staff_with("add_apikey", "view_apikey", "view_workspace")
     for answer in (client.get(f"{KEYS}add/"), client.post(f"{KEYS}add/", {"workspace": acme.id, "name": "shop"})):
         assert answer.status_code == 403
-        assert "your account also needs: add trigger, " in answer.content.decode()
+        assert "your account also needs: view customer, " in answer.content.decode()
     assert f"{KEYS}add/" not in client.get(KEYS).content.decode()
 
 

@@ -34,7 +34,6 @@ from journeys.models import (
     WebhookHost,
     WebhookSecret,
 )
-from journeys.operations.retention import JOBS, STEP_RUNS, TRIGGERS
 from tests.journeys.walking.stories import walked
 from tests.support.calls import data, job_of, let_workers_decide, trigger
 from tests.support.cases import each
@@ -193,7 +192,7 @@ def test_pages_follow_one_another(acme: Workspace, journey: Journey, server: Ser
         data(trigger(server, journey, {"external_ids": names}))
         let_workers_decide()
     later = timezone.now() + timedelta(days=1)
-    assert [prune(one, before=later, page=7).rows for one in (JOBS, TRIGGERS)] == [25, 3]
+    assert [prune(one, before=later, page=7).rows for one in (EnrollmentJob, Trigger)] == [25, 3]
 
 
 # What stays ----------------------------------------------------------------------------------------------------------
@@ -301,8 +300,8 @@ def _decided(server: ServerClient, workspace: Workspace, number: int) -> Journey
 def test_four_at_once_remove_each_row_once(server: ServerClient, acme: Workspace) -> None:
     _decided(server, acme, 400)
     later = timezone.now() + timedelta(days=1)
-    pruned = all_at_once([lambda: prune(JOBS, before=later, page=50)] * 4)
-    left = prune(JOBS, before=later).rows
+    pruned = all_at_once([lambda: prune(EnrollmentJob, before=later, page=50)] * 4)
+    left = prune(EnrollmentJob, before=later).rows
     assert sum(one.rows for one in pruned) + left == 400
     assert not EnrollmentJob.objects.exists()
 
@@ -314,10 +313,10 @@ def test_the_pruner_waits_for_nobody_and_finds_it_the_next_time(server: ServerCl
     with transaction.atomic():
         list(Enrollment.objects.select_for_update())  # which lose their jobs
         started = time.monotonic()
-        pruned = made_to_wait(lambda: prune(JOBS, before=later)).result(10)
+        pruned = made_to_wait(lambda: prune(EnrollmentJob, before=later)).result(10)
     assert (pruned.rows, pruned.pages_left) == (0, 1)
     assert time.monotonic() - started < 5
-    assert prune(JOBS, before=later).rows == 3
+    assert prune(EnrollmentJob, before=later).rows == 3
 
 
 @pytest.mark.django_db(transaction=True)
@@ -347,8 +346,8 @@ def test_rows_that_somebody_holds_are_passed_over(acme: Workspace) -> None:
     later = timezone.now() + timedelta(days=1)
     with transaction.atomic():
         list(StepRun.objects.select_for_update().filter(ordinal=0))
-        assert [one.rows for one in all_at_once([lambda: prune(STEP_RUNS, before=later)])] == [1]
-    assert prune(STEP_RUNS, before=later).rows == 1
+        assert [one.rows for one in all_at_once([lambda: prune(StepRun, before=later)])] == [1]
+    assert prune(StepRun, before=later).rows == 1
 
 
 def test_the_audit_is_pruned_when_its_time_has_come_and_not_before(acme: Workspace, settings: Settings) -> None:

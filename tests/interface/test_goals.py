@@ -17,7 +17,6 @@ from engage.database.pruning import prune
 from engage.models import Workspace
 from journeys.counts.counting import fold
 from journeys.models import CountDelta, Enrollment, GoalWatch, Journey, StepRun
-from journeys.operations.retention import EXITED_ENROLLMENTS, GOAL_WATCHES, STEP_RUNS
 from journeys.steering.going_on import go_on
 from journeys.walking.recording import ReportedEvent, record_reported_events
 from tests.journeys.events.reporting import BIG, report, report_many
@@ -293,7 +292,7 @@ def test_history_stays_while_a_goal_may_be_reached_and_goes_then(
     let_workers_walk()
     server.post(f"/api/v1/journeys/{pro.workspace_id}/enrollments/{enrollment.id}/exit", {"reason": "Asked."})
     later = timezone.now() + timedelta(days=1)
-    kinds = (STEP_RUNS, EXITED_ENROLLMENTS, GOAL_WATCHES)
+    kinds = (StepRun, Enrollment, GoalWatch)
     assert [prune(kind, before=later).rows for kind in kinds] == [0, 0, 0]
     time_passes(days=7, minutes=1)
     assert [prune(kind, before=later).rows for kind in kinds] == [3, 1, 1]

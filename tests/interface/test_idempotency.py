@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
-from engage.http.idempotency import prune_idempotency_records
+from engage.database.pruning import prune_few
+from engage.database.table import KeepsFew
 from engage.models import IdempotencyRecord, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, both_calls_apart, call
@@ -368,16 +369,22 @@ def test_a_taken_job_id_does_not_break_the_transaction(server: ServerClient, jou
 # The records --------------------------------------------------------------------------------------------------------
 
 
+def prune_old(*, at: Any, **options: Any) -> int:
+    keeps = IdempotencyRecord.table.keeps
+    assert isinstance(keeps, KeepsFew)
+    return prune_few(IdempotencyRecord, keeps, at=at, **options)
+
+
 def test_old_records_are_pruned_in_batches(server: ServerClient, journey: Journey) -> None:
     for number in range(5):
         trigger(server, journey, ADA, headers={"Idempotency-Key": str(number)})
     now = timezone.now()
     ids = list(IdempotencyRecord.objects.order_by("id").values_list("id", flat=True))
     IdempotencyRecord.objects.filter(id__in=ids[:3]).update(created_at=now - timedelta(hours=24, seconds=1))
-    assert prune_idempotency_records(now=now, dry_run=True) == 3
+    assert prune_old(at=now, dry_run=True) == 3
     assert IdempotencyRecord.objects.count() == 5
     with CaptureQueriesContext(connection) as queries:
-        assert prune_idempotency_records(now=now, batch=2) == 3
+        assert prune_old(at=now, batch=2) == 3
     assert len([query for query in queries if query["sql"].startswith("DELETE")]) == 2
     assert list(IdempotencyRecord.objects.order_by("id").values_list("id", flat=True)) == ids[3:]
 
@@ -385,8 +392,8 @@ def test_old_records_are_pruned_in_batches(server: ServerClient, journey: Journe
 def test_a_record_goes_when_it_is_24_hours_old_and_not_before(server: ServerClient, journey: Journey) -> None:
     trigger(server, journey, ADA, headers=KEY)
     old = IdempotencyRecord.objects.get().created_at + timedelta(hours=24)
-    assert prune_idempotency_records(now=old - timedelta(microseconds=1)) == 0
-    assert prune_idempotency_records(now=old) == 1
+    assert prune_old(at=old - timedelta(microseconds=1)) == 0
+    assert prune_old(at=old) == 1
 
 
 def test_records_go_with_their_key_and_their_app(server: ServerClient, sdk: SdkClient, journey: Journey) -> None:

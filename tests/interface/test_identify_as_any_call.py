@@ -95,5 +95,5 @@ def test_a_merge_costs_as_many_queries_however_much_there_is(
         sdk.post(ACTION, {"messageId": "m", "userId": ANON, **SEEN, "formData": {"n": n}})
     # The app, three ends of transactions; locking both; how much there is; the audit; jobs 2, enrollments 2;
     # events, interactions, segments; aliases 2, the row itself; the interaction.
-    with django_assert_num_queries(18):
+    with django_assert_num_queries(16):
         done(identify(sdk, external_id="ada"))

@@ -13,12 +13,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from customers.models import Customer, Event
+from engage.database.pruning import may_go
 from engage.models import Workspace
 from journeys.entering.chunks import claim_chunk
 from journeys.entering.scheduled import come_due
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from journeys.operations.backlog import backlog
-from journeys.operations.retention import EVENTS
 from journeys.tasks import sweep
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.cases import each
@@ -352,7 +352,7 @@ def test_events_are_kept_while_a_job_of_their_customer_is_scheduled(
     scheduled(server, journey)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT count(*) FROM customers_event old WHERE {EVENTS.may_go}",
+            f"SELECT count(*) FROM customers_event old WHERE {may_go(Event)}",
             {"before": datetime(2999, 1, 1, tzinfo=UTC)},
         )
         assert cursor.fetchone() == (1,)

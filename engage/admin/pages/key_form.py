@@ -3,13 +3,13 @@
 from typing import Any, ClassVar
 
 from django import forms
-from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextareaWidget
 
 from engage.admin.rights.key_rights import why_no_key
+from engage.database.table import tables
 from engage.models import ApiKey, Workspace
 from engage.networks import tidy_network
 from engage.scopes import Scope
@@ -122,5 +122,5 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
         return list(dict.fromkeys(ids[name] for name in names if name in ids))
 
     def _own_journeys(self, workspace: Workspace | str | None) -> QuerySet[Any]:
-        """By the model's name, because its app imports this one."""
-        return QuerySet(apps.get_model("journeys", "Journey")).filter(workspace=workspace)
+        model = next(model for model, table in tables() if table.limits_keys)
+        return QuerySet(model).filter(workspace=workspace)

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
@@ -19,22 +18,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.utils import display_for_value
 
+from engage.database.table import is_personal, persons
 from engage.models import Workspace
 
 Colours = Mapping[str, Mapping[str, str]]
-
-# What is known of people in records that are about something else; by name, because their apps import this one.
-_PERSONAL = frozenset(
-    {
-        "bridge.Interaction.attributes_written",
-        "bridge.Interaction.form_data",
-        "bridge.Interaction.message_problems",
-        "customers.Event.properties",
-        "journeys.Enrollment.exit_reason",  # staff and servers write names into it
-        "journeys.Trigger.payload",
-        "journeys.WebhookDelivery.answer",
-    }
-)
 
 
 def page_url(record: Model) -> str:
@@ -66,7 +53,7 @@ def may_view(model: type[Model], *, request: HttpRequest) -> bool:
 
 def sees_people(request: HttpRequest) -> bool:
     """Whether this member of staff may see what is known of customers, sent to them and said by them."""
-    return may_view(apps.get_model("customers", "Customer"), request=request)
+    return may_view(persons(), request=request)
 
 
 def choice_label(record: Any, *, request: HttpRequest) -> str:
@@ -244,7 +231,7 @@ def column_of(model: type[Model], name: str, *, request: HttpRequest, colours: C
 
     None if it refers to records that this member of staff may not view.
     """
-    if f"{model._meta.label}.{name}" in _PERSONAL and not sees_people(request):
+    if is_personal(model, name) and not sees_people(request):
         return Masked(name)
     if colours and name in colours:
         return Badge(name, tuple(colours[name].items()))

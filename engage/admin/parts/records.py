@@ -45,6 +45,7 @@ from engage.admin.parts.panels import tables_for
 from engage.admin.parts.timeline import timeline_of
 from engage.admin.rights.reach import reachable
 from engage.database.object_ids import ObjectIdField, is_object_id
+from engage.database.table import is_personal
 from engage.models import Workspace
 
 _COUNTED_AT_MOST = 1_000
@@ -174,6 +175,11 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
             return Paginator(queryset, *args, **kwargs)
         return super().get_paginator(request, queryset, *args, **kwargs)
 
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        names = {one: one.lstrip("^=@").partition("__")[0] for one in super().get_search_fields(request)}
+        hidden = {one for one, name in names.items() if is_personal(self.model, name)}
+        return [one for one in names if one not in hidden or sees_people(request)]
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
@@ -280,6 +286,8 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
 
     def _may_view_field(self, name: str, request: HttpRequest) -> bool:
         field: Any = get_fields_from_path(self.model, name)[-1]
+        if is_personal(field.model, field.name) and not sees_people(request):
+            return False
         return not field.is_relation or may_view(field.related_model, request=request)
 
     def shown_as(self, name: str, request: HttpRequest) -> Any:

@@ -1,64 +1,28 @@
 """What an API key gives in its workspace, as permissions: whoever gives a key a scope must have them all."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from django.contrib.auth.models import Permission
 from django.http import HttpRequest
 
+from engage.database.table import right_to, tables
 from engage.scopes import Scope
 
 
-def _all_of(app: str, model: str) -> tuple[str, ...]:
-    return tuple(f"{app}.{action}_{model}" for action in ("view", "add", "change", "delete"))
-
-
-# By name, because the apps that have these models import this one.
-_SEE_PEOPLE = ("customers.view_customer", "customers.view_event", "customers.view_segmentmembership")
-_SEE_WAYS = ("journeys.view_trigger", "journeys.view_enrollmentjob", "journeys.view_enrollment")
-_SEE_SENT = ("journeys.view_webhookdelivery", "journeys.view_inappdelivery")
-# The feed tells of all of these, and whom it happened to.
-_SEE_FEED = (*_SEE_PEOPLE, *_SEE_WAYS, *_SEE_SENT, "journeys.view_journey", "bridge.view_message")
-
-# A scope takes the rights to all that it reads, and to all that what it makes reads in its place: a journey, a
-# connection or a message is filled in from what is known of people and sent elsewhere, a subscription has the feed.
-_RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
-    # Jobs tell who was in a segment.
-    Scope.TRIGGER: (
-        "journeys.add_trigger",
-        "journeys.delete_enrollmentjob",
-        "journeys.view_trigger",
-        "journeys.view_enrollmentjob",
-        "customers.view_customer",
-    ),
-    Scope.EVENTS: ("customers.add_event", "customers.add_customer"),
-    Scope.CUSTOMERS_READ: _SEE_PEOPLE,
-    Scope.CUSTOMERS_WRITE: ("customers.add_customer", "customers.change_customer", *_SEE_PEOPLE),
-    Scope.CUSTOMERS_MERGE: ("customers.change_customer", "customers.delete_customer"),
-    # An export has whatever any page of a person shows.
-    Scope.CUSTOMERS_EXPORT: (*_SEE_PEOPLE, *_SEE_WAYS, *_SEE_SENT, "bridge.view_interaction"),
-    Scope.CUSTOMERS_ERASE: ("customers.delete_customer",),
-    Scope.SEGMENTS: ("customers.change_segment",),
-    Scope.ENROLLMENTS: ("journeys.change_enrollment", *_SEE_PEOPLE, *_SEE_WAYS, *_SEE_SENT),
-    Scope.STATS: ("journeys.view_journey",),
-    Scope.FEED: _SEE_FEED,
-    Scope.MESSAGES: (*_all_of("bridge", "message"), "customers.view_customer"),
-    Scope.AUDIT: ("engage.view_auditentry",),
-    Scope.DEFINITIONS: (
-        "journeys.add_journey",
-        "journeys.change_journey",
-        *_all_of("customers", "segment"),
-        *_all_of("journeys", "variable"),
-        *_all_of("journeys", "subscription"),
-        *_SEE_FEED,
-    ),
-    Scope.CONNECTIONS: (*_all_of("journeys", "connection"), "customers.view_customer"),
-}
-
-
 def rights_of(scopes: Collection[str] | None) -> list[str]:
-    """The permissions that a key with these scopes gives; None: with all."""
-    given = (_RIGHTS_OF_SCOPE[scope] for scope in Scope if scopes is None or scope in scopes)
-    return list(dict.fromkeys(right for rights in given for right in rights))
+    """The permissions that a key with these scopes gives, as the tables say; None: with all.
+
+    A scope takes the rights to all that it reads, and to all that what it makes reads in its place: a journey, a
+    connection or a message is filled in from what is known of people and sent elsewhere, a subscription has the feed.
+    """
+    given = [scope for scope in Scope if scopes is None or scope in scopes]
+    rights = (
+        right_to(action, model)
+        for scope in given
+        for model, table in tables()
+        for action in table.keys.get(scope, "").split()
+    )
+    return list(dict.fromkeys(rights))
 
 
 KEY_RIGHTS = tuple(rights_of(None))

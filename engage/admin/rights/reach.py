@@ -22,8 +22,6 @@ from django.utils.functional import SimpleLazyObject
 from engage.admin.rights.roles import rights_of_role
 from engage.models import MemberAccount, Membership, Workspace
 
-# Of members alone: to hold a journey and to have it go on, which is less than to change it.
-HOLD, CHANGE_JOURNEYS = "journeys.hold_journey", "journeys.change_journey"
 _CHOSEN = "workspace"  # the session's, and the account's for the request
 
 
@@ -54,7 +52,7 @@ def _read(user: Any) -> Reach:
     if not user.is_active or user.is_superuser:
         return Reach()
     found = Membership.objects.filter(user=user).values_list("workspace_id", "role", "workspace__support_may_hold")
-    roles = {workspace_id: _rights(role, support_may_hold=may_hold) for workspace_id, role, may_hold in found}
+    roles = {workspace_id: rights_of_role(role, support_may_hold=may_hold) for workspace_id, role, may_hold in found}
     if not roles:
         was_member = MemberAccount.objects.filter(user=user).exists()
         return Reach(workspaces=frozenset(), rights=frozenset()) if was_member else Reach()
@@ -62,13 +60,6 @@ def _read(user: Any) -> Reach:
     seen = {chosen: roles[chosen]} if chosen in roles else roles
     rights = reduce(frozenset.intersection, seen.values())
     return Reach(workspaces=frozenset(seen), rights=rights, belongs_to=frozenset(roles))
-
-
-def _rights(role: str, *, support_may_hold: bool) -> frozenset[str]:
-    """The role's rights, with HOLD for those who may change journeys, and for support where the workspace says so."""
-    rights = rights_of_role(role)
-    holds = CHANGE_JOURNEYS in rights or (support_may_hold and role == Membership.Role.SUPPORT)
-    return rights | {HOLD} if holds else rights
 
 
 def reachable(records: QuerySet[_Record], *, request: HttpRequest) -> QuerySet[_Record]:

@@ -26,11 +26,12 @@ from journeys.admin.results import JOB_RESULT, STEP_STATE
 from journeys.entering.trigger import ExcludedOne, Recipient, trigger_one
 from journeys.entering.walk_through import WalkThrough, walk_through
 from journeys.models import Journey
-from journeys.operations.redaction import url_without_secrets, without_values
+from journeys.operations.redaction import without_values
 from journeys.steps.kinds import COMPLETED, EXITED
 from journeys.steps.payloads import example_of
 from journeys.steps.rehearsal import Rehearsal, TimedRecord
 from journeys.steps.results import WebhookRequest
+from journeys.steps.secrets import url_without_secrets
 from journeys.walking.recording import ReportedEvent, record_reported_event
 
 _HEADERS = ["When", "Step", "State", "What it would come to"]

@@ -14,7 +14,7 @@ from engage.admin.parts.timeline import Asked, Source, Told, tell_on
 from journeys.admin.results import DELIVERY_STATE, IN_APP_STATE, JOB_RESULT, JOB_STATUS
 from journeys.enrollments.deliveries import DeliveryKind, SentDelivery, WantedDeliveries, deliveries_page
 from journeys.models import Enrollment, EnrollmentJob, InAppDelivery, Journey, StepRun, WebhookDelivery
-from journeys.operations.redaction import url_without_secrets
+from journeys.steps.secrets import url_without_secrets
 
 _MOST_ENROLLMENTS = 500
 

@@ -20,8 +20,9 @@ from journeys.admin.drawing.way import drawing_of
 from journeys.admin.results import DELIVERY_STATE, IN_APP_STATE, STEP_STATE
 from journeys.enrollments.history import EnrollmentHistory, RunWithWebhook, enrollment_history
 from journeys.models import Enrollment, InAppDelivery, Journey, StepRun, WebhookAttempt, WebhookDelivery
-from journeys.operations.redaction import url_without_secrets, without_values
+from journeys.operations.redaction import without_values
 from journeys.steps.in_app import InApp
+from journeys.steps.secrets import url_without_secrets
 from journeys.webhooks.waiting import Waiting, waiting
 
 STEPS_SHOWN = 200

@@ -16,8 +16,8 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextareaWid
 from engage.admin.parts.acts import Act, Done
 from engage.admin.parts.columns import page_url
 from engage.admin.parts.records import RecordAdmin
-from engage.admin.rights.reach import HOLD
 from engage.audit.acting import by_staff
+from engage.database.table import right_to
 from engage.errors import Refusal
 from journeys import wakeups
 from journeys.design.opening import activate, close
@@ -190,7 +190,7 @@ def may_steer(_: Any, request: HttpRequest) -> bool:
 
 def _may(act: str, request: HttpRequest) -> bool:
     """Who may hold a journey may have it go on, and change how fast; all else is for those who may change it."""
-    return may_steer(None, request) or (act in _HOLDING and request.user.has_perm(HOLD))
+    return may_steer(None, request) or (act in _HOLDING and request.user.has_perm(right_to("hold", Journey)))
 
 
 def _form_of(button: Button, request: HttpRequest) -> ReasonForm:

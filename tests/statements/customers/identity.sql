@@ -97,12 +97,6 @@ ORDER BY meant.id
 -- customers.identity.merging: _DELETE
 DELETE FROM customers_customer WHERE id = {anonymous}
 
--- customers.identity.merging: _LEAD_ON
-UPDATE customers_alias SET customer_id = {into} WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
-
--- customers.identity.merging: _MOVE_EVENTS
-UPDATE customers_event SET customer_id = {into} WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
-
 -- customers.identity.merging: _MOVE_MEMBERSHIPS
 UPDATE customers_segmentmembership joined SET customer_id = {into}
 WHERE joined.workspace_id = {workspace_id} AND joined.customer_id = {anonymous} AND NOT EXISTS (
