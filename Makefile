@@ -113,5 +113,5 @@ licences: ## the dependencies' licences; LOCK=requirements-dev.txt has those of 
 	@$(PYTHON_IN_VENV) -m config.local.licences $(or $(LOCK),requirements.txt)
 
 clean: ## what can be made again; the data in .data stay
-	@rm -rf .venv $(CLIENTS)/node_modules bridge/browser/tools/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles
+	@rm -rf .venv .venv-newest $(CLIENTS)/node_modules bridge/browser/tools/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles
 	@find . -name __pycache__ -type d -not -path './.data/*' -prune -exec rm -rf {} +

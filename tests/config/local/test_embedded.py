@@ -328,6 +328,12 @@ def test_a_grace_may_be_none_and_is_ten_seconds_unless_said(monkeypatch: pytest.
             servers.grace()
 
 
+def test_only_versions_that_the_wheel_has_are_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDED_POSTGRESQL", "15")
+    with pytest.raises(EmbeddedServerError, match="EMBEDDED_POSTGRESQL must be 16 or 18, not '15'"):
+        servers.postgresql()
+
+
 def test_two_data_folders_have_two_socket_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = servers.redis().sockets
     with monkeypatch.context() as beside:

@@ -92,7 +92,7 @@ def test_money_has_its_digits_and_no_exponent(number: float, digits: int) -> Non
     whole, _, rest = text.removeprefix("-").partition(".")
     assert whole.isdigit()
     assert len(rest) == digits
-    assert abs(float(text) - number) <= max(0.5 * 10**-digits, abs(number) * 1e-12)
+    assert abs(float(text) - number) <= 0.5 * 10**-digits + abs(number) * 1e-12
 
 
 @each(
