@@ -68,9 +68,10 @@ lint: ## ruff: rules and format; import rules; prettier, for JavaScript
 	@.venv/bin/lint-imports --no-logo
 	@.ci/javascript lint
 
-types: ## mypy, strictly
+types: ## mypy, and tsc for the JavaScript of pages, strictly
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m mypy .
+	@.ci/javascript types
 
 check: ## all that has to hold before a change goes in
 	@COVERAGE=yes .ci/run

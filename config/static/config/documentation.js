@@ -1,16 +1,28 @@
 "use strict";
 
+/**
+ * @param {Record<string, any>} object
+ * @param {(value: any) => unknown} change
+ */
 const mapped = (object, change) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
+/**
+ * @param {Record<string, any>} object
+ * @param {(value: any) => unknown} keep
+ */
 const filtered = (object, keep) => Object.fromEntries(Object.entries(object).filter(([, value]) => keep(value)));
+/** @param {{ $ref?: string }} one */
 const isOwn = ({ $ref }) => !$ref;
 
 // What all calls have in common stands once, above them. So each call is shown without the failures and the headers
 // that the document only refers to, and without the parameter X-Request-Id. A call's own failures are told in words.
+/** @param {any} operation */
 function withoutWhatIsCommon(operation) {
   return {
     ...operation,
-    parameters: operation.parameters.filter(({ $ref }) => !$ref?.endsWith("/X-Request-Id")),
+    parameters: operation.parameters.filter(
+      (/** @type {{ $ref?: string }} */ { $ref }) => !$ref?.endsWith("/X-Request-Id"),
+    ),
     responses: mapped(filtered(operation.responses, isOwn), ({ content, headers, description }) =>
       content?.["application/json"].schema.$ref.endsWith("/Failure")
         ? { description }
@@ -19,9 +31,10 @@ function withoutWhatIsCommon(operation) {
   };
 }
 
+// @ts-expect-error It is a script of the page.
 SwaggerUIBundle({
   url: "schema",
-  responseInterceptor: (response) => {
+  responseInterceptor: (/** @type {any} */ response) => {
     if (response.url.endsWith("/api/v1/schema")) {
       const document = JSON.parse(response.text);
       document.paths = mapped(document.paths, (calls) => mapped(calls, withoutWhatIsCommon));

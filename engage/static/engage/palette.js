@@ -1,20 +1,22 @@
 // In the box that finds any record, Enter opens the first hit of what was typed, as soon as it is there.
 
-const input = document.getElementById("search-input-command");
+/** @type {HTMLInputElement | null} */
+const input = document.querySelector("#search-input-command");
 const results = document.getElementById("command-results");
 let shown = "";
 let opens = false;
 
 function openFirst() {
-  const link = results.querySelector("#command-results-list a");
+  /** @type {HTMLAnchorElement | null | undefined} */
+  const link = results?.querySelector("#command-results-list a");
   opens = false;
   if (link) window.location.assign(link.href);
 }
 
 if (input && results) {
-  document.body.addEventListener("htmx:afterSettle", ({ target, detail }) => {
-    if (target !== results) return;
-    shown = new URL(detail.xhr.responseURL).searchParams.get("s") ?? "";
+  document.body.addEventListener("htmx:afterSettle", (event) => {
+    if (event.target !== results) return;
+    shown = new URL(/** @type {CustomEvent} */ (event).detail.xhr.responseURL).searchParams.get("s") ?? "";
     if (opens && shown === input.value) openFirst();
   });
   input.addEventListener("input", () => {

@@ -1,5 +1,6 @@
 // Times as people say them, in the browser's zone. Without this script they stand there in UTC.
 
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const STEPS = [
   ["second", 60],
   ["minute", 60],
@@ -11,8 +12,12 @@ const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const date = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 const exact = new Intl.DateTimeFormat("en", { dateStyle: "full", timeStyle: "long" });
 
+/**
+ * @param {Date} instant
+ * @param {number} now
+ */
 function said(instant, now) {
-  let amount = (instant - now) / 1000;
+  let amount = (instant.getTime() - now) / 1000;
   if (Math.abs(amount) < 5) return "just now";
   for (const [unit, many] of STEPS) {
     if (Math.round(Math.abs(amount)) < many) return words.format(Math.round(amount), unit);
@@ -21,9 +26,12 @@ function said(instant, now) {
   return date.format(instant);
 }
 
+/** @param {Element | Document} [root] */
 function say(root = document) {
   const now = Date.now();
-  for (const element of root.querySelectorAll("time[datetime]")) {
+  /** @type {NodeListOf<HTMLTimeElement>} */
+  const elements = root.querySelectorAll("time[datetime]");
+  for (const element of elements) {
     const instant = new Date(element.dateTime);
     if (Number.isNaN(instant.getTime())) continue;
     const text = said(instant, now);
@@ -37,36 +45,50 @@ const IN_UTC = /(?<!")(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?)(?: UTC|(?:\.\d+
 const AS_IT_IS = "pre, code, textarea, script, style, time";
 const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 
+/**
+ * @param {string} text
+ * @param {string} day
+ * @param {string} time
+ */
 function inZone(text, day, time) {
   const at = new Date(`${day}T${time}Z`);
   if (Number.isNaN(at.getTime())) return text;
-  const name = zone.formatToParts(at).find(({ type }) => type === "timeZoneName").value;
+  const name = zone.formatToParts(at).find(({ type }) => type === "timeZoneName")?.value;
   return `${local(at).replace("T", " ")}${time.slice(5)} ${name}`;
 }
 
+/** @param {Node} root */
 function sayInTexts(root) {
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
-    const text = texts.currentNode;
+    const text = /** @type {Text} */ (texts.currentNode);
     const here = text.data.replace(IN_UTC, inZone);
-    if (here !== text.data && !text.parentElement.closest(AS_IT_IS)) text.data = here;
+    if (here !== text.data && !text.parentElement?.closest(AS_IT_IS)) text.data = here;
   }
 }
 
 // An input for a time holds UTC on the wire, and local time on the page.
+/** @param {number} number */
 const padded = (number) => String(number).padStart(2, "0");
+/** @param {Date} at */
 const local = (at) =>
   `${at.getFullYear()}-${padded(at.getMonth() + 1)}-${padded(at.getDate())}` +
   `T${padded(at.getHours())}:${padded(at.getMinutes())}`;
 
+/**
+ * @param {Element | Document} root
+ * @returns {NodeListOf<HTMLInputElement>}
+ */
+const inputsOf = (root) => root.querySelectorAll("input[data-utc]");
+
 function localInputs() {
-  for (const input of document.querySelectorAll("input[data-utc]")) {
+  for (const input of inputsOf(document)) {
     if (input.value) input.value = local(new Date(`${input.value}Z`));
     const form = input.form;
     if (!form || form.dataset.local) continue;
     form.dataset.local = "yes";
     form.addEventListener("formdata", ({ formData }) => {
-      for (const { name, value } of form.querySelectorAll("input[data-utc]")) {
+      for (const { name, value } of inputsOf(form)) {
         if (value) formData.set(name, new Date(value).toISOString());
       }
     });
@@ -76,13 +98,15 @@ function localInputs() {
 
 // Links that begin at a time of the day: at this hour, today or yesterday, by the reader's clock.
 function localLinks() {
-  for (const link of document.querySelectorAll("a[data-since-hour]")) {
+  /** @type {NodeListOf<HTMLAnchorElement>} */
+  const links = document.querySelectorAll("a[data-since-hour]");
+  for (const link of links) {
     const at = new Date();
     at.setHours(Number(link.dataset.sinceHour), 0, 0, 0);
     if (at > new Date()) at.setDate(at.getDate() - 1);
     const url = new URL(link.href);
     url.searchParams.set("since", at.toISOString());
-    link.href = url;
+    link.href = url.href;
   }
 }
 
@@ -90,11 +114,11 @@ say();
 sayInTexts(document.body);
 localInputs();
 localLinks();
-setInterval(say, EVERY_MS);
+setInterval(() => say(), EVERY_MS);
 new MutationObserver((changes) => {
   for (const { addedNodes } of changes) {
     for (const node of addedNodes) {
-      if (node.nodeType !== Node.ELEMENT_NODE) continue;
+      if (!(node instanceof Element)) continue;
       say(node.parentElement ?? node);
       sayInTexts(node);
     }

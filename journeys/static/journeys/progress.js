@@ -6,7 +6,7 @@ async function refresh() {
   const section = document.getElementById("sending-again");
   if (!section?.querySelector("[data-going-on]")) return;
   try {
-    const answer = await fetch(section.dataset.href, { credentials: "same-origin" });
+    const answer = await fetch(section.dataset.href ?? "", { credentials: "same-origin" });
     const fetched = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("sending-again");
     if (answer.ok && fetched) section.replaceWith(fetched);
   } catch {

@@ -8,6 +8,10 @@ import { read, write } from "./json.js";
  * `formOf(value, set)` makes the form; the value is undefined where the text is empty. `set(value, reshape)` writes it.
  * The result has `host`, which holds both, and `tell(found)` for what is wrong; so have the area's events "told", and
  * "shown" where its text is to be seen.
+ *
+ * @param {HTMLTextAreaElement} area
+ * @param {string} label
+ * @param {(value: Json, set: Put) => Child} formOf
  */
 export function beside(area, label, formOf) {
   const form = el("div", {
@@ -26,9 +30,15 @@ export function beside(area, label, formOf) {
   const host = el("div", { class: "studio-beside", id: `${area.id}-form` }, bar, form, whyNot);
   area.before(host);
   host.append(area);
+  /** @type {Found[]} */
   let found = [];
+  /** @type {Json} */
   let now;
 
+  /**
+   * @param {Json} next
+   * @param {boolean} [reshape]
+   */
   function set(next, reshape) {
     now = next;
     area.value = next === undefined ? "" : write(next, 2);
@@ -41,6 +51,7 @@ export function beside(area, label, formOf) {
     tell(form, found);
   }
 
+  /** @param {string} view */
   function show(view) {
     const why = view === "form" ? filled() : "";
     whyNot.textContent = why;
@@ -61,9 +72,10 @@ export function beside(area, label, formOf) {
     }
   }
 
+  /** @param {Found[]} now */
   const told = (now) => tell(form, (found = now));
   area.addEventListener("shown", () => show("json"));
-  area.addEventListener("told", ({ detail }) => told(detail));
+  area.addEventListener("told", (event) => told(/** @type {CustomEvent} */ (event).detail));
   const come = () => location.hash === `#${area.id}` && host.scrollIntoView();
   area.form?.addEventListener("submit", (event) => {
     const wrong = form.hidden ? null : refusedIn(form);

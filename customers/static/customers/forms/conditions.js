@@ -8,6 +8,7 @@ import { START, isAlone, kindOf, listed, mayBecome, operated, reshaped, shapeOf,
 import { jsonEditor, numberInput } from "./values.js";
 
 const DEEPEST = 2;
+/** @type {Choice[]} */
 const OPERATIONS = [
   ["eq", "is"],
   ["ne", "is not"],
@@ -25,12 +26,14 @@ const OPERATIONS = [
   ["before", "is before"],
   ["after", "is after"],
 ];
+/** @type {Choice[]} */
 const SHAPES = [
   ["test", "One test"],
   ["all", "All of"],
   ["any", "Any of"],
   ["not", "Not"],
 ];
+/** @type {Choice[]} */
 const KINDS = [
   ["text", "text"],
   ["number", "number"],
@@ -42,7 +45,11 @@ const KINDS = [
   ["json", "JSON"],
 ];
 
-/** One condition that may be missing where it is optional. */
+/**
+ * One condition that may be missing where it is optional.
+ *
+ * @param {Context} context
+ */
 export function conditionEditor(context) {
   const { value, set, disabled, label, optional } = context;
   if (value === undefined || value === null) {
@@ -56,6 +63,10 @@ export function conditionEditor(context) {
   return el("div", { class: "studio-condition" }, part({ ...context, depth: 0 }), leave);
 }
 
+/**
+ * @param {Context & { depth: number }} context
+ * @returns {Child}
+ */
 function part(context) {
   const { value, disabled, label, depth, place } = context;
   const held = holding(value, context.set);
@@ -90,7 +101,12 @@ function part(context) {
         set: (inner, reshape) => set({ not: inner }, reshape),
       }),
     );
+  /** @type {Json[]} */
   const list = value[shape];
+  /**
+   * @param {(now: Json[]) => Json[]} next
+   * @param {boolean} [reshape]
+   */
   const put = (next, reshape) => set({ [shape]: next(held.now[shape]) }, reshape);
   const rows = list.map((inner, at) =>
     el(
@@ -122,25 +138,32 @@ function part(context) {
   );
 }
 
+/**
+ * @param {Context} context
+ * @param {Held} held
+ * @returns {Child}
+ */
 function test(context, held) {
   const { value, disabled, label, about, studio } = context;
   const { set } = held;
   const fields = fieldsOf(studio, about.roots);
   const isBegun = value.op && value.value !== "";
+  /** @param {string} name */
   const begun = (name) => (isBegun ? {} : { op: value.op ?? "eq", value: START[kindHad(studio, name) || "text"] });
   const field = suggesting(fields, value.field, (name) => set({ ...held.now, field: name, ...begun(name) }, !isBegun), {
     disabled,
     "aria-label": `Field of ${label}`,
     placeholder: "customer.plan",
   });
-  const op = select(
-    [...(value.op ? [] : [[undefined, "…"]]), ...OPERATIONS],
-    value.op,
-    (next) => set(operated(held.now, next), true),
-    { disabled, "aria-label": `Operation of ${label}` },
-  );
+  /** @type {Choice[]} */
+  const none = value.op ? [] : [[undefined, "…"]];
+  const op = select([...none, ...OPERATIONS], value.op, (next) => set(operated(held.now, next), true), {
+    disabled,
+    "aria-label": `Operation of ${label}`,
+  });
   if (!value.op || isAlone(value.op)) return [field, op];
   const kind = kindOf(value, kindHad(studio, value.field));
+  /** @param {string} next */
   const changed = (next) => {
     const { field, op } = held.now;
     if (isList(kind) && isList(next)) return set({ field, op, value: listed(wordsOf(held.now.value), next) }, true);
@@ -159,8 +182,16 @@ function test(context, held) {
   return [field, op, kinds, operand(kind, context, held, fields)];
 }
 
+/**
+ * @param {string} kind
+ * @param {Context} context
+ * @param {Held} held
+ * @param {string[]} fields
+ * @returns {Child}
+ */
 function operand(kind, context, held, fields) {
   const { value, disabled, label, studio } = context;
+  /** @param {Json} next */
   const put = (next) => held.set({ ...held.now, value: next });
   const named = { disabled, "aria-label": `Value of ${label}` };
   if (kind === "field") return suggesting(fields, value.to, (to) => held.set({ ...held.now, to }), named);
@@ -192,8 +223,14 @@ function operand(kind, context, held, fields) {
   );
 }
 
+/** @param {string} kind */
 const isList = (kind) => kind === "list" || kind === "numbers";
 
+/**
+ * @param {Json} value
+ * @param {Put} set
+ * @param {Properties} more
+ */
 const numbersInput = (value, set, more) =>
   entered(wordsOf(value), (words) => set(listed(words, "numbers")), {
     whyNot: (words) => (isUnread(listed(words, "numbers")) ? "This is no list of numbers. One is 200, 201." : ""),

@@ -1,8 +1,15 @@
 // How many would belong to a segment, counted while its conditions are written: one request at a time.
 const PAUSE = 400; // milliseconds without a change
 
-/** `heard(answer)` is given {told} or {mistakes}; null where it could not be counted. */
+/**
+ * `heard(answer)` is given {told} or {mistakes}; null where it could not be counted.
+ *
+ * @param {HTMLTextAreaElement} area
+ * @param {string} url
+ * @param {(answer: Json) => void} heard
+ */
 export function counting(area, url, heard) {
+  /** @type {number | undefined} */
   let timer;
   let underWay = false;
   let again = false;
@@ -19,7 +26,7 @@ export function counting(area, url, heard) {
   }
 
   async function asked() {
-    const answer = await fetch(url, { method: "POST", body: new FormData(area.form) });
+    const answer = await fetch(url, { method: "POST", body: new FormData(area.form ?? undefined) });
     return answer.ok && answer.headers.get("content-type")?.includes("json") ? answer.json() : null;
   }
 

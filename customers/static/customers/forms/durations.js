@@ -1,4 +1,5 @@
 // ISO 8601 durations as people write them: a number and a unit.
+/** @type {Choice[]} */
 export const UNITS = [
   ["S", "seconds"],
   ["M", "minutes"],
@@ -7,7 +8,11 @@ export const UNITS = [
   ["W", "weeks"],
 ];
 
-/** {number, unit}; null where it takes several units, or none. */
+/**
+ * {number, unit}; null where it takes several units, or none.
+ *
+ * @param {string} text
+ */
 export function parsed(text) {
   const found = /^P(?:(\d+(?:[.,]\d+)?)([DW])|T(\d+(?:[.,]\d+)?)([HMS]))$/.exec(text ?? "");
   if (!found) return null;
@@ -15,4 +20,5 @@ export function parsed(text) {
   return { number: days ?? times, unit: of ?? unit };
 }
 
+/** @param {{ number: string, unit: string }} length */
 export const written = ({ number, unit }) => ("DW".includes(unit) ? `P${number}${unit}` : `PT${number}${unit}`);

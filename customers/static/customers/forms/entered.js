@@ -7,6 +7,10 @@ import { shownNumber } from "./numbers.js";
 /**
  * An input that shows what is `shown`. `whyNot(text)` says what is wrong with what is typed, "" if nothing is;
  * `take(text)` is given all that is typed. What is wrong at the beginning is told if it is `told`.
+ *
+ * @param {Json} shown
+ * @param {(text: string) => unknown} take
+ * @param {Properties & { whyNot: (text: string) => string, told?: boolean }} how
  */
 export function entered(shown, take, { whyNot, told = false, ...more }) {
   const said = el("p", { class: "studio-unread engage-bad", role: "status", id: newId() });
@@ -26,6 +30,10 @@ export function entered(shown, take, { whyNot, told = false, ...more }) {
 /**
  * Says at the control, and beside it, what is wrong with it; "" if nothing is. An event "refused" has it for the page,
  * which may show another form by then: a name that cannot be is not kept.
+ *
+ * @param {HTMLElement} control
+ * @param {HTMLElement} said
+ * @param {string} why
  */
 export function refused(control, said, why) {
   control.setAttribute("aria-invalid", String(Boolean(why)));
@@ -35,11 +43,23 @@ export function refused(control, said, why) {
   });
 }
 
-/** The first control in the place that holds what cannot be read, if there is one. */
+/**
+ * The first control in the place that holds what cannot be read, if there is one.
+ *
+ * @param {Element} place
+ * @returns {HTMLElement | null}
+ */
 export const refusedIn = (place) => place.querySelector('[aria-invalid="true"]');
 
-/** An input of what `of(text)` reads; undefined is what it cannot read. */
+/**
+ * An input of what `of(text)` reads; undefined is what it cannot read.
+ *
+ * @param {Json} value
+ * @param {Put} set
+ * @param {Properties & Reading} how
+ */
 export function readInput(value, set, { optional, of, why, show = shownNumber, ...more }) {
+  /** @param {string} text */
   const isNothing = (text) => optional && !text.trim();
   return entered(
     isNumber(value) && !isUnread(value) ? show(value) : shownNumber(value),

@@ -11,7 +11,12 @@ const TOKEN = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const WOULD_MOVE = /^"(?:0|[1-9]\d*)"$/;
 const WRITTEN = /"\\u0000((?:[^"\\]|\\.)*)"(:)?/g;
 
-/** The value of the text. Throws SyntaxError. */
+/**
+ * The value of the text. Throws SyntaxError.
+ *
+ * @param {string} text
+ * @returns {Json}
+ */
 export function read(text) {
   JSON.parse(text);
   if (/(?:^|[^\\])(?:\\\\)*\\u0000/.test(text)) throw new SyntaxError("It holds a NUL, which no text can hold.");
@@ -24,7 +29,13 @@ export function read(text) {
   );
 }
 
-/** The text of what was read. */
+/**
+ * The text of what was read.
+ *
+ * @param {Json} value
+ * @param {number} [indent]
+ * @returns {string}
+ */
 export function write(value, indent = 0) {
   const text = JSON.stringify(value, null, indent);
   return (
@@ -36,10 +47,22 @@ export function write(value, indent = 0) {
   );
 }
 
-/** The name as people know it, and back. */
+/**
+ * The name as people know it, and back.
+ *
+ * @param {string} name
+ */
 export const shownName = (name) => name.replace(/^\0{1,2}/, "");
+/** @param {string} name */
 export const keptName = (name) => (WOULD_MOVE.test(`"${name}"`) ? KEPT + name : name);
+/**
+ * @param {Json} value
+ * @returns {boolean}
+ */
 export const isNumber = (value) => typeof value === "number" || (typeof value === "string" && value.startsWith(KEPT));
+/** @param {string} text */
 export const unread = (text) => UNREAD + text;
+/** @param {Json} value */
 export const isUnread = (value) => typeof value === "string" && value.startsWith(UNREAD);
+/** @param {Json} value */
 export const holdsUnread = (value) => (JSON.stringify(value) ?? "").includes('"\\u0000\\u0000');

@@ -6,16 +6,26 @@ import { write } from "./json.js";
 
 const NUMBER = /^\d+([.,]\d+)?$/;
 const ISO_OR_TEMPLATE = /^-?P|\{/;
+/** @type {Choice[]} */
 const SIDES = [
   ["-", "before"],
   ["", "after"],
 ];
 
+/** @param {Written} context */
 export const durationEditor = (context) => lengthEditor(context);
 
-/** A duration before or after something: a number, a unit and a side. */
+/**
+ * A duration before or after something: a number, a unit and a side.
+ *
+ * @param {Written} context
+ */
 export const offsetEditor = (context) => lengthEditor(context, SIDES);
 
+/**
+ * @param {Written} context
+ * @param {Choice[]} [sides]
+ */
 function lengthEditor({ value, set, disabled, label, id, optional }, sides) {
   const text = typeof value === "string" ? value : value ? write(value) : "";
   const isBefore = sides && text.startsWith("-");
@@ -27,12 +37,14 @@ function lengthEditor({ value, set, disabled, label, id, optional }, sides) {
       "aria-label": sides ? label : null,
     });
   const now = { number: length?.number ?? text, unit: length?.unit ?? "D", side: length && isBefore ? "-" : "" };
+  /** @param {{ number?: string, unit?: string, side?: string }} more */
   const put = (more) => {
     Object.assign(now, more);
     const number = now.number.trim();
     if (NUMBER.test(number)) set(now.side + written({ ...now, number: number.replace(",", ".") }));
     else set(number || !optional ? number : undefined);
   };
+  /** @param {string} number */
   const whyNot = (number) =>
     NUMBER.test(number.trim()) || (optional && !number.trim())
       ? ""
@@ -50,6 +62,8 @@ function lengthEditor({ value, set, disabled, label, id, optional }, sides) {
       class: "engage-input studio-number",
     }),
     select(UNITS, now.unit, (unit) => put({ unit }), { disabled, "aria-label": `${label}: unit` }),
-    sides && select(sides, now.side, (side) => put({ side }), { disabled, "aria-label": `${label}: before or after` }),
+    sides
+      ? select(sides, now.side, (side) => put({ side }), { disabled, "aria-label": `${label}: before or after` })
+      : null,
   );
 }

@@ -5,12 +5,13 @@ import { conditionEditor } from "./conditions.js";
 import { counting } from "./counting.js";
 import { el, said } from "./dom.js";
 
-const given = JSON.parse(document.getElementById("segment-given").textContent);
-const area = document.getElementById("id_conditions");
+const given = JSON.parse(document.getElementById("segment-given")?.textContent ?? "");
+/** @type {HTMLTextAreaElement | null} */
+const area = document.querySelector("#id_conditions");
 const studio = { suggestions: given.suggestions, steps: [], asJson: new Set() };
 
 if (area) {
-  const about = JSON.parse(area.dataset.form);
+  const about = JSON.parse(area.dataset.form ?? "");
   const shown = beside(area, about.label, (value, set) => [
     conditionEditor({
       value,

@@ -4,11 +4,25 @@ import { numberOf } from "./numbers.js";
 
 const ALONE = new Set(["exists", "not_exists"]);
 const LISTS = new Set(["in", "not_in"]);
+/** @type {Record<string, Json>} */
 export const START = { text: "", number: 0, flag: true, list: [], numbers: [0], now: { now: "-P7D" } };
+/**
+ * @param {Json} value
+ * @returns {boolean}
+ */
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+/**
+ * @param {Json} value
+ * @param {string} name
+ */
 const only = (value, name) => Object.keys(value).length === 1 && name in value;
 
-/** "test", "all", "any" or "not"; "json" for what rows cannot show. */
+/**
+ * "test", "all", "any" or "not"; "json" for what rows cannot show.
+ *
+ * @param {Json} value
+ * @returns {string}
+ */
 export function shapeOf(value) {
   if (!isObject(value)) return "json";
   for (const name of ["all", "any"]) if (only(value, name)) return Array.isArray(value[name]) ? name : "json";
@@ -17,11 +31,27 @@ export function shapeOf(value) {
   return texts && Object.keys(value).every((name) => ["field", "op", "value", "to"].includes(name)) ? "test" : "json";
 }
 
+/**
+ * @param {Json} value
+ * @param {string} shape
+ * @returns {Json[]}
+ */
 const within = (value, shape) => (shape === "not" ? [value.not] : shape === "test" ? [value] : value[shape]);
 
-/** Whether it can be of the shape without losing anything: one test is not several. */
+/**
+ * Whether it can be of the shape without losing anything: one test is not several.
+ *
+ * @param {Json} value
+ * @param {string} from
+ * @param {string} to
+ */
 export const mayBecome = (value, from, to) => to !== "test" || within(value, from).length < 2;
 
+/**
+ * @param {Json} value
+ * @param {string} from
+ * @param {string} to
+ */
 export function reshaped(value, from, to) {
   const inner = within(value, from);
   if (to === "test") return inner[0] ?? {};
@@ -31,6 +61,10 @@ export function reshaped(value, from, to) {
 /**
  * The kind of what a test compares with; "json" for what a row cannot show whole. `known` is that of the field's
  * values, if it is known: an empty list has no kind of its own.
+ *
+ * @param {Json} value
+ * @param {string} [known]
+ * @returns {string}
  */
 export function kindOf(value, known = "") {
   if ("to" in value) return "field";
@@ -42,16 +76,30 @@ export function kindOf(value, known = "") {
   return isObject(operand) && only(operand, "now") && typeof operand.now === "string" ? "now" : "json";
 }
 
+/**
+ * @param {Json[]} list
+ * @param {string} known
+ */
 function kindOfList(list, known) {
   if (list.length ? list.every(isNumber) : known === "number") return "numbers";
   const again = listed(wordsOf(list), "list");
   return again.length === list.length && list.every((one, at) => one === again[at]) ? "list" : "json";
 }
 
+/**
+ * @param {Json} list
+ * @returns {string}
+ */
 export const wordsOf = (list) =>
   Array.isArray(list) ? list.map((one) => shownName(String(one))).join(", ") : shownName(String(list));
 
-/** The words between commas, as texts or as numbers; what is no list of numbers stays as it was typed. */
+/**
+ * The words between commas, as texts or as numbers; what is no list of numbers stays as it was typed.
+ *
+ * @param {string} words
+ * @param {string} kind
+ * @returns {Json}
+ */
 export function listed(words, kind) {
   const found = words
     .split(",")
@@ -62,7 +110,13 @@ export function listed(words, kind) {
   return found.length && !numbers.includes(undefined) ? numbers : unread(words);
 }
 
-/** The test with another operation, and as much of its value as that can have. */
+/**
+ * The test with another operation, and as much of its value as that can have.
+ *
+ * @param {Json} value
+ * @param {string} op
+ * @returns {Json}
+ */
 export function operated(value, op) {
   const { field, to, value: operand } = value;
   if (ALONE.has(op)) return { field, op };
@@ -73,4 +127,5 @@ export function operated(value, op) {
   return { field, op, value: operand.length ? operand[0] : "" };
 }
 
+/** @param {string} op */
 export const isAlone = (op) => ALONE.has(op);

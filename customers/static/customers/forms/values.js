@@ -5,6 +5,7 @@ import { isNumber, keptName, read, shownName, write } from "./json.js";
 import { valuesOf } from "./names.js";
 import { numberOf } from "./numbers.js";
 
+/** @type {Choice[]} */
 const KINDS = [
   ["text", "Text"],
   ["value", "Value of"],
@@ -13,9 +14,18 @@ const KINDS = [
   ["null", "Nothing"],
   ["json", "JSON"],
 ];
+/** @type {Record<string, Json>} */
 const START = { text: "", value: { $value: "" }, number: 0, flag: true, null: null, json: {} };
+/**
+ * @param {Json} value
+ * @returns {boolean}
+ */
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
+/**
+ * @param {Json} value
+ * @returns {string}
+ */
 function kindOf(value) {
   if (value === null) return "null";
   if (isNumber(value)) return "number";
@@ -28,7 +38,11 @@ function kindOf(value) {
     : "json";
 }
 
-/** A text with the names that it may put in. */
+/**
+ * A text with the names that it may put in.
+ *
+ * @param {Context} context
+ */
 export function textEditor(context) {
   const { value, set, disabled, label, id } = context;
   const area = el("textarea", {
@@ -41,7 +55,8 @@ export function textEditor(context) {
   });
   area.value = typeof value === "string" ? value : value === undefined ? "" : write(value);
   area.addEventListener("change", () => set(area.value === "" && context.optional ? undefined : area.value));
-  const names = [["", "Put in…"], ...valuesOf(context.studio).map((name) => [name, name])];
+  /** @type {Choice[]} */
+  const names = [["", "Put in…"], ...valuesOf(context.studio).map((name) => /** @type {Choice} */ ([name, name]))];
   const picker = select(
     names,
     "",
@@ -56,11 +71,16 @@ export function textEditor(context) {
   return el("div", { class: "studio-with" }, area, picker, previewOf(area, context.studio));
 }
 
-/** What the text comes to for the customer whom the page names, if one is named. */
+/**
+ * What the text comes to for the customer whom the page names, if one is named.
+ *
+ * @param {HTMLTextAreaElement} area
+ * @param {Studio} studio
+ */
 function previewOf(area, studio) {
   const shown = el("output", { class: "studio-preview", hidden: true });
   const show = async () => {
-    if (!studio.previewFor || !/\{[{%]/.test(area.value)) return;
+    if (!studio.previewFor || !studio.preview || !/\{[{%]/.test(area.value)) return;
     shown.textContent = await studio.preview(area.value);
     shown.hidden = false;
   };
@@ -69,6 +89,7 @@ function previewOf(area, studio) {
   return shown;
 }
 
+/** @param {Written} context */
 export function jsonEditor({ value, set, disabled, label, id }) {
   const area = el("textarea", {
     id,
@@ -84,13 +105,19 @@ export function jsonEditor({ value, set, disabled, label, id }) {
       set(area.value.trim() ? read(area.value) : undefined);
       refused(area, said, "");
     } catch (error) {
-      refused(area, said, `This is no JSON: ${error.message}`);
+      refused(area, said, `This is no JSON: ${/** @type {Error} */ (error).message}`);
     }
   });
   return el("div", {}, area, said);
 }
 
-/** A number as it is written, such as 1.0. */
+/**
+ * A number as it is written, such as 1.0.
+ *
+ * @param {Json} value
+ * @param {Put} set
+ * @param {Properties & { optional?: boolean }} more
+ */
 export const numberInput = (value, set, more) =>
   readInput(value, set, {
     of: numberOf,
@@ -99,7 +126,11 @@ export const numberInput = (value, set, more) =>
     ...more,
   });
 
-/** One value of any kind. */
+/**
+ * One value of any kind.
+ *
+ * @param {Context} context
+ */
 export function valueEditor(context) {
   const { value, set, disabled, label } = context;
   const kind = kindOf(value);
@@ -111,6 +142,10 @@ export function valueEditor(context) {
   return el("div", { class: "studio-value" }, chosen, ofKind(kind, context));
 }
 
+/**
+ * @param {string} kind
+ * @param {Context} context
+ */
 function ofKind(kind, context) {
   const { value, set, disabled, label } = context;
   const named = { disabled, "aria-label": label };
@@ -131,7 +166,13 @@ function ofKind(kind, context) {
   return kind === "text" ? textEditor({ ...context, id: undefined, optional: false }) : null;
 }
 
-/** Names and values. `editor` is that of a value, `start` what a new one is. */
+/**
+ * Names and values. `editor` is that of a value, `start` what a new one is.
+ *
+ * @param {Context} context
+ * @param {(context: Context) => Child} [editor]
+ * @param {Json} [start]
+ */
 export function membersEditor(context, editor = valueEditor, start = "") {
   const { set, disabled, label } = context;
   const value = context.value ?? {};
@@ -140,6 +181,10 @@ export function membersEditor(context, editor = valueEditor, start = "") {
   const held = holding(entries, (next, reshape) =>
     set(next.length || !context.optional ? Object.fromEntries(next) : undefined, reshape),
   );
+  /**
+   * @param {string} name
+   * @param {string} to
+   */
   const whyNot = (name, to) => {
     if (to && (to === shownName(name) || !Object.hasOwn(value, keptName(to)))) return "";
     return `${to ? "There is one of this name already" : "It needs a name"}. It stays ${shownName(name)}.`;
@@ -177,13 +222,18 @@ export function membersEditor(context, editor = valueEditor, start = "") {
   return el("div", { class: "studio-members" }, rows, add);
 }
 
+/** @param {object} value */
 function free(value) {
   let number = 1;
   while (Object.hasOwn(value, `name${number}`)) number += 1;
   return `name${number}`;
 }
 
-/** A body: names and values, or any other JSON. */
+/**
+ * A body: names and values, or any other JSON.
+ *
+ * @param {Context} context
+ */
 export function bodyEditor(context) {
   const { value, disabled, label } = context;
   const plain = isObject(value) && !("$value" in value);
@@ -196,14 +246,18 @@ export function bodyEditor(context) {
     asJson,
     (json) => {
       context.studio.asJson[json ? "add" : "delete"](context.place);
-      context.reshape();
+      context.reshape?.();
     },
     { disabled: disabled || !plain, "aria-label": `How ${label} is shown` },
   );
   return el("div", {}, shown, asJson ? jsonEditor(context) : membersEditor({ ...context, optional: false }));
 }
 
-/** Secrets by name: texts, of which *** is what is stored. */
+/**
+ * Secrets by name: texts, of which *** is what is stored.
+ *
+ * @param {Context} context
+ */
 export const headersEditor = (context) =>
   membersEditor(context, ({ value, set, disabled, label }) =>
     input(typeof value === "string" ? value : write(value), set, { disabled, "aria-label": label }),

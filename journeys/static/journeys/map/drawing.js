@@ -19,7 +19,12 @@ const THINNEST = 1.5;
 const WIDEST = 16;
 let drawings = 0;
 
-/** Draws into the element, which keeps its zoom if it has been drawn into before; the SVG, and where the edges are. */
+/**
+ * Draws into the element, which keeps its zoom if it has been drawn into before; the SVG, and where the edges are.
+ *
+ * @param {Host} host
+ * @param {Drawing} drawing
+ */
 export function draw(host, drawing) {
   const viewport = host.viewport ?? equip(host);
   const { nodes, edges, width, height } = arranged(drawing, host);
@@ -27,16 +32,21 @@ export function draw(host, drawing) {
   const svg = made("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": host.dataset.title ?? "" });
   svg.append(arrowheads(prefix));
   svg.append(...edges.map((edge) => wayOf(edge, prefix)));
-  svg.append(...nodes.filter(({ leaving }) => leaving).flatMap((node) => leavingOf(node, prefix)));
+  svg.append(...nodes.flatMap((node) => (node.leaving ? leavingOf(node, node.leaving, prefix) : [])));
   svg.append(...edges.flatMap(textOfWay));
   svg.append(...nodes.map(boxOf));
   viewport.replaceChildren(svg);
-  Object.assign(host, { size: { width, height }, focus: nodes.find((node) => node.mark === "here") ?? nodes[0] });
+  Object.assign(host, { size: { width, height }, seenFirst: nodes.find((node) => node.mark === "here") ?? nodes[0] });
   if (host.zoomed) show(host, host.zoom);
   else begin(host);
   return { svg, edges };
 }
 
+/**
+ * @param {Drawing} drawing
+ * @param {Host} host
+ * @returns {{ width: number, height: number, nodes: PlacedBox[], edges: PlacedEdge[] }}
+ */
 function arranged(drawing, host) {
   const isMany = drawing.nodes.length > MANY;
   const { nodes, edges } = isMany ? withEndsOfTheirOwn(drawing) : drawing;
@@ -49,6 +59,7 @@ function arranged(drawing, host) {
     sizes.setNode(box.key ?? box.id, { width: BOX.width, height: rows * BOX.line + 2 * BOX.padding });
   }
   const most = Math.max(1, ...edges.map((edge) => edge.count ?? 0), ...nodes.map(({ leaving }) => leaving?.count ?? 0));
+  /** @param {number | null} [count] */
   const breadthOf = (count) => THINNEST + (count ? (WIDEST - THINNEST) * (count / most) : 0);
   const ways = edges.map((edge) => {
     const lines = wrapped(edge.label, WAY.letters, WAY.lines);
@@ -77,30 +88,37 @@ function arranged(drawing, host) {
   };
 }
 
-/** Each way to an end gets an end of its own: long ways to one are hard to follow, and take long to lay out. */
+/**
+ * Each way to an end gets an end of its own: long ways to one are hard to follow, and take long to lay out.
+ *
+ * @param {Drawing} drawing
+ * @returns {Drawing}
+ */
 function withEndsOfTheirOwn({ nodes, edges }) {
   const ends = new Map(
     nodes.filter(({ type }) => type === "completed" || type === "exited").map((end) => [end.id, end]),
   );
-  const near = edges
-    .filter(({ target }) => ends.has(target))
-    .map(({ source, target, lit }) => {
-      const end = ends.get(target);
-      return {
-        ...end,
-        key: `${target} ${source}`,
-        notes: lit ? end.notes : [],
-        mark: lit || !end.mark ? end.mark : "unvisited",
-      };
-    });
+  const near = edges.flatMap(({ source, target, lit }) => {
+    const end = ends.get(target);
+    if (!end) return [];
+    const mark = lit || !end.mark ? end.mark : "unvisited";
+    return [{ ...end, key: `${target} ${source}`, notes: lit ? end.notes : [], mark }];
+  });
   return {
     nodes: [...nodes.filter(({ id }) => !ends.has(id)), ...near],
     edges: edges.map((edge) => (ends.has(edge.target) ? { ...edge, to: `${edge.target} ${edge.source}` } : edge)),
   };
 }
 
-/** The text in lines of at most so many letters; the last one ends in an ellipsis if there is more. */
+/**
+ * The text in lines of at most so many letters; the last one ends in an ellipsis if there is more.
+ *
+ * @param {string | undefined} text
+ * @param {number} letters
+ * @param {number} most
+ */
 function wrapped(text, letters, most) {
+  /** @type {string[]} */
   const lines = [];
   let left = (text ?? "").trim();
   while (left && lines.length < most) {
@@ -117,16 +135,23 @@ function wrapped(text, letters, most) {
   return lines;
 }
 
+/**
+ * @param {string} name
+ * @param {Record<string, string | number | null | undefined>} attributes
+ * @param {...(Node | string)} children
+ */
 function made(name, attributes, ...children) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (value !== undefined && value !== null) element.setAttribute(key, value);
+    if (value !== undefined && value !== null) element.setAttribute(key, `${value}`);
   }
   element.append(...children);
   return element;
 }
 
+/** @param {string} prefix */
 function arrowheads(prefix) {
+  /** @param {string} kind */
   const head = (kind) =>
     made(
       "marker",
@@ -145,6 +170,10 @@ function arrowheads(prefix) {
   return made("defs", {}, head("way"), head("lit"));
 }
 
+/**
+ * @param {PlacedEdge} edge
+ * @param {string} prefix
+ */
 function wayOf(edge, prefix) {
   const kind = edge.lit ? "lit" : "way";
   const isLeaving = edge.target === ENDS_EARLY;
@@ -160,17 +189,20 @@ function wayOf(edge, prefix) {
   return path;
 }
 
+/** @param {Box} box */
 const lengthOfLeaving = ({ leaving }) =>
-  leaving ? Math.max(LEAVING.shortest, (countOf({ count: leaving.count ?? "" }).length + 2) * WAY.letter) : 0;
+  leaving ? Math.max(LEAVING.shortest, ((leaving.count?.toLocaleString("en") ?? "").length + 2) * WAY.letter) : 0;
 
-/** Out of the side of the box, with how many went there. */
-function leavingOf(node, prefix) {
-  const {
-    at: { x, y, width },
-    leaving,
-    side,
-    breadth,
-  } = node;
+/**
+ * Out of the side of the box, with how many went there.
+ *
+ * @param {PlacedBox} node
+ * @param {Leaving} leaving
+ * @param {string} prefix
+ */
+function leavingOf(node, leaving, prefix) {
+  const { side, breadth } = node;
+  const { x, y, width } = node.at;
   const path = made("path", {
     d: `M${x + width / 2} ${y}h${side - 2}`,
     class: "engage-map-way leaving",
@@ -196,25 +228,36 @@ function leavingOf(node, prefix) {
   ];
 }
 
+/** @param {{ count?: number | null, share?: string }} counted */
 function countOf({ count, share }) {
-  return `${count.toLocaleString("en")}${share ? ` · ${share}` : ""}`;
+  return `${count?.toLocaleString("en")}${share ? ` · ${share}` : ""}`;
 }
 
+/** @param {Edge} edge */
 function wordsOfWay(edge) {
   const { source, target, label, count, told } = edge;
   const counted = count === null || count === undefined ? "" : `: ${[countOf(edge), ...(told ?? [])].join("; ")}`;
   return `${source} → ${target}${label ? ` (${label})` : ""}${counted}`;
 }
 
-/** Through the middles between the points, so that bends are round. */
+/**
+ * Through the middles between the points, so that bends are round.
+ *
+ * @param {Point[]} points
+ */
 function curve(points) {
   const [first, ...rest] = points.map(({ x, y }) => [x.toFixed(1), y.toFixed(1)]);
   const last = rest.pop() ?? first;
+  /**
+   * @param {string[]} from
+   * @param {string[]} to
+   */
   const middle = ([x, y], [u, v]) => [((+x + +u) / 2).toFixed(1), ((+y + +v) / 2).toFixed(1)];
   const bends = rest.map((point, at) => `Q${point} ${at + 1 < rest.length ? middle(point, rest[at + 1]) : last}`);
   return `M${first}${bends.join("") || `L${last}`}`;
 }
 
+/** @param {PlacedEdge} edge */
 function textOfWay(edge) {
   if (!edge.lines.length) return [];
   const { x, y } = edge.at;
@@ -236,6 +279,7 @@ function textOfWay(edge) {
   return [back, text];
 }
 
+/** @param {PlacedBox} node */
 function boxOf(node) {
   const { x, y, width, height } = node.at;
   const left = x - width / 2;
@@ -243,12 +287,16 @@ function boxOf(node) {
   const rounded = node.id.startsWith("@") ? height / 2 : 8;
   group.append(made("rect", { x: left, y: y - height / 2, width, height, rx: rounded }));
   let line = y - height / 2 + BOX.padding + BOX.line * 0.72;
+  /**
+   * @param {(Node | string)[]} text
+   * @param {string} kind
+   */
   const written = (text, kind) => {
-    group.append(made("text", { x, y: line, class: kind, "text-anchor": "middle" }, ...[text].flat()));
+    group.append(made("text", { x, y: line, class: kind, "text-anchor": "middle" }, ...text));
     line += BOX.line;
   };
   if (node.title) written(wrapped(node.title, 28, 1), "engage-map-title");
-  for (const text of node.lines) written(text, "engage-map-label");
+  for (const text of node.lines) written([text], "engage-map-label");
   const notes = node.notes ?? [];
   const parts = notes.flatMap(({ text, kind }, at) => [
     ...(at ? [" · "] : []),
@@ -263,10 +311,19 @@ function boxOf(node) {
   return made("a", { href: node.href, "aria-label": words }, group);
 }
 
-/** Gives the element what it is zoomed and moved with; the viewport scrolls as everything on a page does. */
+/**
+ * Gives the element what it is zoomed and moved with; the viewport scrolls as everything on a page does.
+ *
+ * @param {Host} host
+ */
 function equip(host) {
   const bar = document.createElement("div");
   bar.className = "engage-map-bar";
+  /**
+   * @param {string} text
+   * @param {string} label
+   * @param {() => void} act
+   */
   const button = (text, label, act) => {
     const one = document.createElement("button");
     Object.assign(one, { type: "button", textContent: text, title: label });
@@ -274,7 +331,9 @@ function equip(host) {
     one.addEventListener("click", act);
     bar.append(one);
   };
+  /** @param {number} factor */
   const times = (factor) => zoomTo(host, host.zoom * factor);
+  /** @type {Record<string, () => void>} */
   const acts = {
     "+": () => times(ZOOM.step),
     "-": () => times(1 / ZOOM.step),
@@ -312,10 +371,17 @@ function equip(host) {
   return viewport;
 }
 
+/** @param {HTMLElement} viewport */
 function pans(viewport) {
+  /** @type {Point | null} */
   let from = null;
   viewport.addEventListener("pointerdown", (event) => {
-    if (event.pointerType !== "mouse" || event.button !== 0 || event.target.closest("a, [role=button]")) return;
+    if (
+      event.pointerType !== "mouse" ||
+      event.button !== 0 ||
+      /** @type {Element} */ (event.target).closest("a, [role=button]")
+    )
+      return;
     from = { x: event.clientX + viewport.scrollLeft, y: event.clientY + viewport.scrollTop };
     viewport.setPointerCapture(event.pointerId);
     viewport.classList.add("moving");
@@ -331,30 +397,46 @@ function pans(viewport) {
   }
 }
 
+/** @param {HTMLElement} viewport */
 const tallest = (viewport) => parseFloat(getComputedStyle(viewport).maxHeight) || viewport.clientHeight;
+/** @param {Host} host */
 const fitting = ({ viewport, size }) => Math.min(1, viewport.clientWidth / size.width, tallest(viewport) / size.height);
 
-/** All of it if that can be read; otherwise where customers enter, or stand. */
+/**
+ * All of it if that can be read; otherwise where customers enter, or stand.
+ *
+ * @param {Host} host
+ */
 function begin(host) {
-  const { viewport, focus } = host;
+  const { viewport, seenFirst } = host;
   const whole = fitting(host);
   show(
     host,
     whole >= ZOOM.readable ? whole : Math.max(ZOOM.readable, Math.min(1, viewport.clientWidth / host.size.width)),
   );
-  const { x, y, height } = focus.at;
-  const above = focus.mark === "here" ? viewport.clientHeight / 2 : (height / 2 + 16) * host.zoom;
+  const { x, y, height } = seenFirst.at;
+  const above = seenFirst.mark === "here" ? viewport.clientHeight / 2 : (height / 2 + 16) * host.zoom;
   viewport.scrollTo(x * host.zoom - viewport.clientWidth / 2, y * host.zoom - above);
 }
 
+/**
+ * @param {Host} host
+ * @param {number} zoom
+ */
 function show(host, zoom) {
   host.zoom = Math.min(ZOOM.most, Math.max(ZOOM.least, zoom));
   const svg = host.viewport.firstElementChild;
-  svg.setAttribute("width", host.size.width * host.zoom);
-  svg.setAttribute("height", host.size.height * host.zoom);
+  svg?.setAttribute("width", `${host.size.width * host.zoom}`);
+  svg?.setAttribute("height", `${host.size.height * host.zoom}`);
 }
 
-/** Zooms around the pointer, or around the middle of what is seen. */
+/**
+ * Zooms around the pointer, or around the middle of what is seen.
+ *
+ * @param {Host} host
+ * @param {number} zoom
+ * @param {MouseEvent} [pointer]
+ */
 function zoomTo(host, zoom, pointer) {
   const { viewport } = host;
   const frame = viewport.getBoundingClientRect();

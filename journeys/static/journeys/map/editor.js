@@ -1,22 +1,34 @@
 // Beside the JSON of a journey: its drawing and all its mistakes while it is typed, and a menu of steps.
 import { draw } from "./drawing.js";
 
+/**
+ * @typedef {{ field: string, message: string, line: number, begin: number, end: number }} Mistake
+ * @typedef {{ mistakes: Mistake[], more: number, warnings: Mistake[], drawing: Drawing | null }} Checked
+ */
+
 const PAUSE = 250; // milliseconds without a key before what is typed is sent
 
+/**
+ * @param {HTMLTextAreaElement} area
+ * @param {{ url: string, examples: { type: string, text: string }[] }} given
+ */
 export function edit(area, { url, examples }) {
-  const form = area.form;
+  const form = /** @type {HTMLFormElement} */ (area.form);
   const panel = made("div", { className: "engage-draft" });
   const told = made("p", { className: "engage-draft-told" });
   told.setAttribute("role", "status");
   const list = made("ol", { className: "engage-draft-mistakes" });
-  const host = made("div", { className: "engage-map" });
+  const host = /** @type {Host} */ (made("div", { className: "engage-map" }));
   host.dataset.title = "Drawing of what is written";
   panel.append(menuOf(area, examples), told, list, host);
   area.after(panel);
-  area.parentElement.classList.add("engage-draft-beside");
+  area.parentElement?.classList.add("engage-draft-beside");
 
-  const fields = [...form.elements].filter((one) => one.name);
-  let waiting, underWay;
+  const fields = /** @type {HTMLInputElement[]} */ ([...form.elements]).filter((one) => one.name);
+  /** @type {number | undefined} */
+  let waiting;
+  /** @type {AbortController | undefined} */
+  let underWay;
   const check = async () => {
     underWay?.abort();
     const own = (underWay = new AbortController());
@@ -25,10 +37,10 @@ export function edit(area, { url, examples }) {
       if (!answer.ok || answer.redirected) throw new Error(`${answer.status}`);
       show(await answer.json());
     } catch (error) {
-      if (error.name !== "AbortError")
-        told.textContent = "It could not be checked just now; it is checked when it is saved.";
+      if (!own.signal.aborted) told.textContent = "It could not be checked just now; it is checked when it is saved.";
     }
   };
+  /** @param {Checked} answer */
   const show = ({ mistakes, more, warnings, drawing }) => {
     const number = mistakes.length + more;
     const found = [number && counted(number, "mistake"), warnings.length && counted(warnings.length, "warning")].filter(
@@ -36,7 +48,7 @@ export function edit(area, { url, examples }) {
     );
     told.textContent = found.length ? `${found.join(", ")}:` : "No mistakes.";
     for (const one of fields)
-      if (one.dataset?.form) one.dispatchEvent(new CustomEvent("told", { detail: placed(mistakes, one.name) }));
+      if (one.dataset.form) one.dispatchEvent(new CustomEvent("told", { detail: placed(mistakes, one.name) }));
     list.replaceChildren(...mistakes.map((one) => itemOf(one, "")), ...warnings.map((one) => itemOf(one, "warning")));
     host.hidden = !drawing && !host.viewport;
     host.classList.toggle("stale", !drawing);
@@ -51,13 +63,28 @@ export function edit(area, { url, examples }) {
   check();
 }
 
+/**
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} name
+ * @param {object} properties
+ * @returns {HTMLElementTagNameMap[K]}
+ */
 function made(name, properties) {
   return Object.assign(document.createElement(name), properties);
 }
 
+/**
+ * @param {number} number
+ * @param {string} what
+ */
 const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
-/** Those of the field, as {place, message}: each message begins with its place. */
+/**
+ * Those of the field, as {place, message}: each message begins with its place.
+ *
+ * @param {Mistake[]} mistakes
+ * @param {string} name
+ */
 const placed = (mistakes, name) =>
   mistakes
     .filter(({ field }) => field === name)
@@ -66,8 +93,12 @@ const placed = (mistakes, name) =>
       return { place, message: message.slice(place.length).trim() };
     });
 
+/**
+ * @param {Mistake} mistake
+ * @param {string} kind
+ */
 function itemOf({ field, message, line, begin, end }, kind) {
-  const area = document.getElementById(`id_${field}`);
+  const area = /** @type {HTMLTextAreaElement} */ (document.getElementById(`id_${field}`));
   const button = made("button", { type: "button", textContent: `${kind && "⚠ "}Line ${line}: ${message}` });
   button.addEventListener("click", () => {
     const whole = area.value.slice(begin, end).includes("\n") ? begin : end;
@@ -83,22 +114,31 @@ function itemOf({ field, message, line, begin, end }, kind) {
   return item;
 }
 
+/**
+ * @param {HTMLTextAreaElement} area
+ * @param {{ type: string, text: string }[]} examples
+ */
 function menuOf(area, examples) {
   const menu = made("select", {});
   menu.setAttribute("aria-label", "A step to insert");
   menu.append(
     ...examples.map(({ type, text }, at) =>
-      made("option", { value: at, textContent: `${type}: ${JSON.parse(text).id}` }),
+      made("option", { value: `${at}`, textContent: `${type}: ${JSON.parse(text).id}` }),
     ),
   );
   const button = made("button", { type: "button", textContent: "Insert", className: "engage-button" });
-  button.addEventListener("click", () => insert(area, JSON.parse(examples[menu.value].text)));
+  button.addEventListener("click", () => insert(area, JSON.parse(examples[menu.selectedIndex].text)));
   const bar = made("div", { className: "engage-map-choice" });
   bar.append(menu, button);
   return bar;
 }
 
-/** Puts the step after the one in which the cursor is, with an id of its own and without ways to where nothing is. */
+/**
+ * Puts the step after the one in which the cursor is, with an id of its own and without ways to where nothing is.
+ *
+ * @param {HTMLTextAreaElement} area
+ * @param {Step} example
+ */
 function insert(area, example) {
   const text = area.value;
   const known = new Set([...text.matchAll(/"id"\s*:\s*"([^"]*)"/g)].map((found) => found[1]));
@@ -120,7 +160,12 @@ function insert(area, example) {
   }
 }
 
-/** As if it were typed, so that it can be undone; where browsers cannot do that, at once. */
+/**
+ * As if it were typed, so that it can be undone; where browsers cannot do that, at once.
+ *
+ * @param {HTMLTextAreaElement} area
+ * @param {string} text
+ */
 function put(area, text) {
   if (!document.execCommand("insertText", false, text)) {
     area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
@@ -128,6 +173,10 @@ function put(area, text) {
   }
 }
 
+/**
+ * @param {string} id
+ * @param {Set<string>} known
+ */
 function free(id, known) {
   let name = id;
   for (let number = 2; known.has(name); number += 1) name = `${id}-${number}`;
@@ -135,6 +184,11 @@ function free(id, known) {
 }
 
 const WAYS = new Set(["next", "onEvent", "onTimeout", "else"]);
+/**
+ * @param {Json} value
+ * @param {Set<string>} known
+ * @returns {Json}
+ */
 function fitting(value, known) {
   if (Array.isArray(value)) return value.map((item) => fitting(item, known));
   if (value === null || typeof value !== "object") return value;
@@ -146,7 +200,12 @@ function fitting(value, known) {
   );
 }
 
-/** The first position from here on that is in no step. */
+/**
+ * The first position from here on that is in no step.
+ *
+ * @param {string} text
+ * @param {number} from
+ */
 function afterStep(text, from) {
   let depth = 0;
   let inText = false;

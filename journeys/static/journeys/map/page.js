@@ -2,12 +2,17 @@
 import { draw } from "./drawing.js";
 import { edit } from "./editor.js";
 
-for (const host of document.querySelectorAll("[data-drawing]")) {
-  draw(host, JSON.parse(document.getElementById(host.dataset.drawing).textContent));
+/** @type {NodeListOf<Host>} */
+const hosts = document.querySelectorAll("[data-drawing]");
+for (const host of hosts) {
+  draw(host, JSON.parse(document.getElementById(host.dataset.drawing ?? "")?.textContent ?? ""));
 }
 const editor = document.getElementById("journey-editor");
-const steps = document.getElementById("id_steps");
-if (editor && steps) edit(steps, JSON.parse(editor.textContent));
+/** @type {HTMLTextAreaElement | null} */
+const area = document.querySelector("#id_steps");
+if (editor && area) edit(area, JSON.parse(editor.textContent ?? ""));
 addEventListener("beforeprint", () => {
-  for (const folded of document.querySelectorAll("details.engage-map-table")) folded.open = true;
+  /** @type {NodeListOf<HTMLDetailsElement>} */
+  const tables = document.querySelectorAll("details.engage-map-table");
+  for (const folded of tables) folded.open = true;
 });

@@ -7,38 +7,53 @@ const SVG = "http://www.w3.org/2000/svg";
 const ROOM = 28; // for a button
 const RADIUS = 11;
 
+/**
+ * @param {Host} host
+ * @param {Page} studio
+ * @param {Acts} acts
+ */
 export function drawInto(host, studio, acts) {
   const { scrollLeft, scrollTop } = host.viewport ?? {};
-  const focused = host.contains(document.activeElement) ? document.activeElement.dataset : {};
+  const active = /** @type {HTMLElement | null} */ (document.activeElement);
+  const focused = active && host.contains(active) ? active.dataset : {};
   const { svg, edges } = draw(host, drawingOf(studio));
   const shown = `${studio.chosen} ${edges.length}`;
   if (host.shown === shown) host.viewport.scrollTo(scrollLeft, scrollTop); // the same, in other words
   host.shown = shown;
-  for (const box of svg.querySelectorAll("[data-step]")) {
-    const id = box.dataset.step;
+  /** @type {NodeListOf<SVGElement>} */
+  const boxes = svg.querySelectorAll("[data-step]");
+  for (const box of boxes) {
+    const id = box.dataset.step ?? "";
     if (id.startsWith("@")) continue;
     acting(box, `Step ${id}`, () => acts.choose(id, true));
     if (!studio.disabled)
       dragged(box, host, { places: () => studio.model.placesFor(studio, id), drop: (way) => acts.movedTo(id, way) });
   }
   if (studio.disabled) return;
-  svg.append(...edges.filter(({ room }) => room).map((edge) => plusOn(edge, acts)));
+  svg.append(...edges.flatMap((edge) => (edge.way ? plusOn(edge, edge.way, acts) : [])));
   const again = focused.step
     ? `[data-step="${focused.step}"]`
     : focused.way
       ? `[data-way="${focused.way}"].studio-map-plus`
       : "";
-  if (again) svg.querySelector(again)?.focus();
+  /** @type {SVGElement | null} */
+  const same = again ? svg.querySelector(again) : null;
+  same?.focus();
 }
 
+/**
+ * @param {Page} studio
+ * @returns {Drawing}
+ */
 function drawingOf(studio) {
   const { steps, exitOn, chosen } = studio;
   const slots = studio.model.slotsOf(studio);
+  /** @type {Edge[]} */
   const edges = [
     { source: ENTRY, target: steps[0]?.id ?? "@completed", label: "", slot: ENTRY, way: { from: ENTRY, path: null } },
   ];
   for (const step of steps) {
-    const own = slots.get(step.id);
+    const own = slots.get(step.id) ?? [];
     const labels = studio.waysOf(step);
     own.forEach(({ path, label, target }, at) => {
       const words = own.length > 1 ? labels[at] || label : "";
@@ -83,6 +98,10 @@ function drawingOf(studio) {
   };
 }
 
+/**
+ * @param {Page} studio
+ * @param {Step} step
+ */
 function notesOf(studio, step) {
   const found = studio.foundAt(step.id);
   if (!found.length) return [];
@@ -90,28 +109,39 @@ function notesOf(studio, step) {
   return [{ text: mistake ? "✕ mistake" : "⚠ warning", kind: mistake ? "failed" : "warning" }];
 }
 
-function plusOn(edge, acts) {
+/**
+ * @param {PlacedEdge} edge
+ * @param {Way} way
+ * @param {Acts} acts
+ */
+function plusOn(edge, way, acts) {
   const { x, y } = edge.at;
   const group = document.createElementNS(SVG, "g");
   group.setAttribute("class", "studio-map-plus");
   group.setAttribute("transform", `translate(${x} ${y + edge.size.height / 2 - ROOM / 2})`);
   const circle = document.createElementNS(SVG, "circle");
-  circle.setAttribute("r", RADIUS);
+  circle.setAttribute("r", `${RADIUS}`);
   const text = document.createElementNS(SVG, "text");
   text.setAttribute("text-anchor", "middle");
-  text.setAttribute("y", 5);
+  text.setAttribute("y", "5");
   text.textContent = "+";
   group.append(circle, text);
-  const { from, path } = edge.way;
+  const { from, path } = way;
   group.dataset.way = `${from} ${path ?? ""}`.trim();
-  group.way = edge.way;
-  acting(group, `Add a step between ${from} and ${edge.target}`, () => acts.add(edge.way));
+  Object.assign(group, { way });
+  acting(group, `Add a step between ${from} and ${edge.target}`, () => acts.add(way));
   group.addEventListener("dragover", (event) => event.preventDefault());
-  group.addEventListener("drop", (event) => acts.movedTo(event.dataTransfer.getData("text/x-step"), edge.way));
+  group.addEventListener("drop", ({ dataTransfer }) => acts.movedTo(dataTransfer?.getData("text/x-step") ?? "", way));
   return group;
 }
 
-/** The drawing's parts are buttons, of the mouse and of the keyboard. */
+/**
+ * The drawing's parts are buttons, of the mouse and of the keyboard.
+ *
+ * @param {SVGElement} element
+ * @param {string} label
+ * @param {() => void} act
+ */
 function acting(element, label, act) {
   element.setAttribute("role", "button");
   element.setAttribute("tabindex", "0");

@@ -3,22 +3,38 @@ const SHAKES = 5; // pixels within which a click stays one
 const EDGE = 40; // pixels from the frame's, where it scrolls
 const SPEED = 12;
 
-/** `places()` tells of a way whether it may go there, and `drop(way)` puts it there; each + has its `way`. */
+/**
+ * `places()` tells of a way whether it may go there, and `drop(way)` puts it there; each + has its `way`.
+ *
+ * @param {SVGElement} box
+ * @param {Host} host
+ * @param {{ places: () => (way: Way) => boolean, drop: (way: Way) => void }} acts
+ */
 export function dragged(box, host, { places, drop }) {
   box.addEventListener("pointerdown", (down) => {
     if (down.pointerType !== "mouse" || down.button !== 0) return;
     const { viewport } = host;
-    const svg = viewport.firstElementChild;
+    const svg = /** @type {SVGElement} */ (viewport.firstElementChild);
     const heard = new AbortController();
+    /**
+     * @template {keyof WindowEventMap} K
+     * @param {K} name
+     * @param {(event: WindowEventMap[K]) => void} act
+     */
     const on = (name, act) => addEventListener(name, act, { capture: true, signal: heard.signal });
+    /** @param {MouseEvent} event */
     const placeOf = ({ clientX, clientY }) => [clientX + viewport.scrollLeft, clientY + viewport.scrollTop];
     const from = placeOf(down);
+    /** @type {Plus[]} */
     let pluses = []; // those it may go onto, once it is dragged
-    let onto = null;
+    /** @type {Plus | undefined} */
+    let onto;
 
     const begin = () => {
       const mayGo = places();
-      pluses = [...svg.querySelectorAll(".studio-map-plus")].filter(({ way }) => mayGo(way));
+      /** @type {NodeListOf<Plus>} */
+      const found = svg.querySelectorAll(".studio-map-plus");
+      pluses = [...found].filter(({ way }) => mayGo(way));
       for (const plus of pluses) plus.classList.add("open");
       svg.classList.add("dragging");
       box.classList.add("dragged");
@@ -38,11 +54,16 @@ export function dragged(box, host, { places, drop }) {
         begin();
       }
       box.setAttribute("transform", `translate(${x / host.zoom} ${y / host.zoom})`);
-      const found = document.elementFromPoint(event.clientX, event.clientY)?.closest(".studio-map-plus") ?? null;
+      const under = document.elementFromPoint(event.clientX, event.clientY)?.closest(".studio-map-plus");
       onto?.classList.remove("onto");
-      onto = pluses.includes(found) ? found : null;
+      onto = pluses.find((plus) => plus === under);
       onto?.classList.add("onto");
       const { left, right, top, bottom } = viewport.getBoundingClientRect();
+      /**
+       * @param {number} now
+       * @param {number} least
+       * @param {number} most
+       */
       const beyond = (now, least, most) => (now < least + EDGE ? -SPEED : now > most - EDGE ? SPEED : 0);
       viewport.scrollBy(beyond(event.clientX, left, right), beyond(event.clientY, top, bottom));
     });

@@ -16,6 +16,7 @@ import {
   textEditor,
 } from "../../customers/forms/values.js";
 
+/** @type {Record<string, string>} */
 const DAYS = {
   mo: "Monday",
   tu: "Tuesday",
@@ -25,16 +26,28 @@ const DAYS = {
   sa: "Saturday",
   su: "Sunday",
 };
+/**
+ * @param {Json} value
+ * @returns {boolean}
+ */
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /**
  * The fields of an object. The context has {value, place, put(name, value, reshape), disabled, studio}; each editor is
  * given {value, set(value, reshape), label, id, place, about, optional, disabled, studio, reshape}.
+ *
+ * @param {About[]} fields
+ * @param {Around} context
+ * @returns {Child}
  */
 export function fieldsOf(fields, context) {
   return fields.map((about) => (about.type === "variants" ? variants(about, context) : fieldOf(about, context)));
 }
 
+/**
+ * @param {About} about
+ * @param {Around} context
+ */
 function fieldOf(about, context) {
   const id = newId();
   const { one, told } = editorOf(about, { ...context, id });
@@ -44,7 +57,12 @@ function fieldOf(about, context) {
   return el("div", { class: "studio-field" }, el("label", { htmlFor: id }, about.label), one, help, told);
 }
 
-/** The field's editor without its label, and where it is told what is wrong. */
+/**
+ * The field's editor without its label, and where it is told what is wrong.
+ *
+ * @param {About} about
+ * @param {Around} context
+ */
 export function editorOf(about, { value, put, studio, disabled, reshape, place: within, id }) {
   const place = within ? `${within}.${about.name}` : about.name;
   const one = EDITORS[about.type]({
@@ -63,20 +81,26 @@ export function editorOf(about, { value, put, studio, disabled, reshape, place: 
   return { one, told: said(place) };
 }
 
-/** Which of several sets of fields stands there. */
+/**
+ * Which of several sets of fields stands there.
+ *
+ * @param {About} about
+ * @param {Around} context
+ */
 function variants(about, context) {
-  const { value, replace, disabled } = context;
+  const { value, disabled } = context;
   const names = about.variants.map(({ name }) => name);
   const chosen = names.find((name) => value[name] !== undefined && value[name] !== null);
+  /** @type {Choice[]} */
+  const none = about.otherwise || !chosen ? [[undefined, about.otherwise || "…"]] : [];
   const all = about.variants.flatMap(({ fields }) => fields.map(({ name }) => name));
-  const options = [
-    ...(about.otherwise || !chosen ? [[undefined, about.otherwise || "…"]] : []),
-    ...about.variants.map(({ name, label }) => [name, label]),
-  ];
+  /** @type {Choice[]} */
+  const options = [...none, ...about.variants.map(({ name, label }) => /** @type {Choice} */ ([name, label]))];
+  /** @param {string} name */
   const change = (name) => {
     const fields = about.variants.find((one) => one.name === name)?.fields ?? [];
     const start = fields.filter((field) => "start" in field).map((field) => [field.name, field.start]);
-    replace(
+    context.replace?.(
       (now) => Object.fromEntries([...Object.entries(now).filter(([key]) => !all.includes(key)), ...start]),
       true,
     );
@@ -96,10 +120,12 @@ function variants(about, context) {
   );
 }
 
+/** @param {Context} context */
 function zone({ value, set, disabled, id, label, optional, studio }) {
   const zones = Intl.supportedValuesOf ? ["UTC", ...Intl.supportedValuesOf("timeZone")] : ["UTC"];
   const own = isObject(value);
   const held = holding(value, set);
+  /** @type {Choice[]} */
   const options = [
     [false, "Of a place"],
     [true, "Of the customer"],
@@ -131,6 +157,7 @@ function zone({ value, set, disabled, id, label, optional, studio }) {
   );
 }
 
+/** @param {Context} context */
 function days({ value, set, disabled, about }) {
   const chosen = Array.isArray(value) ? value : [];
   const boxes = about.choices.map((day) =>
@@ -154,19 +181,26 @@ function days({ value, set, disabled, about }) {
   return el("div", { class: "studio-days" }, boxes);
 }
 
+/** @param {Context} context */
 function step({ value, set, disabled, id, studio, owner, optional }) {
   const steps = studio.steps.filter((one) => one !== owner && one.id !== studio.chosen);
+  /** @type {Choice[]} */
   const next = optional ? [[undefined, "The step after it"]] : [];
-  const named = steps.map((one) => [one.id, `${one.id}: ${studio.wordsOf(one)}`.slice(0, 60)]);
+  /** @type {Choice[]} */
+  const named = steps.map((one) => [one.id, `${one.id}: ${studio.wordsOf?.(one)}`.slice(0, 60)]);
+  /** @type {Choice[]} */
   const own = value === studio.chosen ? [[value, `${value} (itself)`]] : [];
   return select([...next, [null, "The end"], ...named, ...own], value, (to) => set(to, false), { id, disabled });
 }
 
+/** @param {Context} context */
 function inAppStep({ value, set, disabled, id, studio }) {
+  /** @type {Choice[]} */
   const shown = studio.steps.filter(({ type }) => type === "in_app").map((one) => [one.id, one.id]);
   return select([[undefined, "Any message"], ...shown], value ?? undefined, (to) => set(to), { id, disabled });
 }
 
+/** @param {Context} context */
 function list(context) {
   const { value, set, about, disabled } = context;
   if (!Array.isArray(value)) return jsonEditor(context);
@@ -208,7 +242,11 @@ function list(context) {
   return el("div", {}, items, add);
 }
 
-/** An object by its fields; other names are left in it, and told. */
+/**
+ * An object by its fields; other names are left in it, and told.
+ *
+ * @param {Context} context
+ */
 function objectEditor(context) {
   const { about, set } = context;
   const value = context.value ?? {};
@@ -233,7 +271,11 @@ function objectEditor(context) {
   );
 }
 
-/** As objectEditor; an empty one that may be left out is none. */
+/**
+ * As objectEditor; an empty one that may be left out is none.
+ *
+ * @param {Context} context
+ */
 const object = (context) =>
   objectEditor({
     ...context,
@@ -241,15 +283,23 @@ const object = (context) =>
       context.set(context.optional && isObject(next) && !Object.keys(next).length ? undefined : next, again),
   });
 
-/** The object with this in it; undefined takes it out. */
+/**
+ * The object with this in it; undefined takes it out.
+ *
+ * @param {Json} value
+ * @param {string} name
+ * @param {Json} inner
+ */
 export function put(value, name, inner) {
   if (inner !== undefined) return { ...value, [name]: inner };
   const { [name]: _, ...others } = value;
   return others;
 }
 
+/** @param {Written} context */
 function auth({ value, set, disabled, label }) {
   const kind = isObject(value) ? ["bearer", "basic"].find((name) => name in value) : undefined;
+  /** @type {Record<string, Json>} */
   const start = { bearer: { bearer: "" }, basic: { basic: { user: "", password: "" } } };
   const how = select(
     [
@@ -270,6 +320,10 @@ function auth({ value, set, disabled, label }) {
     );
   if (kind !== "basic") return how;
   const held = holding(value, set);
+  /**
+   * @param {string} name
+   * @param {string} words
+   */
   const inner = (name, words) =>
     input(value.basic[name], (next) => held.set({ basic: { ...held.now.basic, [name]: next } }), {
       disabled,
@@ -278,7 +332,11 @@ function auth({ value, set, disabled, label }) {
   return el("div", { class: "studio-with" }, how, inner("user", "User"), inner("password", "Password"));
 }
 
-/** What a connection wants to be given, each with the name and title of its schema. */
+/**
+ * What a connection wants to be given, each with the name and title of its schema.
+ *
+ * @param {Context} context
+ */
 function inputs(context) {
   const { owner, studio } = context;
   const schema = studio.suggestions.connections.find(({ key }) => key === owner.connection)?.inputs;
@@ -286,6 +344,7 @@ function inputs(context) {
   const value = isObject(context.value) ? context.value : {};
   if (!wanted.length || Object.keys(value).some((name) => !wanted.some(([known]) => known === name)))
     return membersEditor(context);
+  /** @param {string} name */
   const simple = (name) => value[name] === undefined || typeof value[name] === "string";
   if (!wanted.every(([name]) => simple(name))) return membersEditor(context);
   const held = holding(value, context.set);
@@ -315,20 +374,22 @@ function inputs(context) {
   );
 }
 
-const one =
+/** @param {(studio: Studio) => string[]} words */
+const named =
   (words) =>
-  ({ value, set, disabled, id, studio, optional }) =>
+  (/** @type {Context} */ { value, set, disabled, id, studio, optional }) =>
     suggesting(words(studio), value, (text) => set(text || (optional ? undefined : "")), { id, disabled });
+/** @type {Record<string, (context: Context) => Child>} */
 const EDITORS = {
   words: ({ value, set, disabled, id }) => input(value, set, { id, disabled }),
   text: textEditor,
   time: ({ value, set, disabled, id }) =>
     input(value, set, { id, disabled, placeholder: "09:00", class: "engage-input studio-number" }),
-  event: one(({ suggestions }) => suggestions.events),
-  message: one(({ suggestions }) => suggestions.messages),
+  event: named(({ suggestions }) => suggestions.events),
+  message: named(({ suggestions }) => suggestions.messages),
   connection: ({ value, set, disabled, id, studio }) =>
     select(
-      [["", "…"], ...studio.suggestions.connections.map(({ key, name }) => [key, name || key])],
+      [["", "…"], ...studio.suggestions.connections.map(({ key, name }) => /** @type {Choice} */ ([key, name || key]))],
       value ?? "",
       (key) => set(key, true),
       { id, disabled },

@@ -5,14 +5,17 @@ import { editorOf } from "./fields.js";
 
 const NOTHING = { attributes: [], connections: [], events: [], messages: [], payload: [], variables: [] };
 const given = document.getElementById("forms-given");
+/** @type {Studio} */
 const studio = {
-  suggestions: { ...NOTHING, ...(given ? JSON.parse(given.textContent) : {}) },
+  suggestions: { ...NOTHING, ...(given ? JSON.parse(given.textContent ?? "") : {}) },
   chosen: null,
   asJson: new Set(),
   previewFor: "",
   get steps() {
     try {
-      const steps = read(document.getElementById("id_steps").value);
+      /** @type {HTMLTextAreaElement | null} */
+      const area = document.querySelector("#id_steps");
+      const steps = read(area?.value ?? "");
       return Array.isArray(steps) ? steps.filter((step) => step?.id) : [];
     } catch {
       return [];
@@ -20,8 +23,10 @@ const studio = {
   },
 };
 
-for (const area of document.querySelectorAll("textarea[data-form]")) {
-  const about = JSON.parse(area.dataset.form);
+/** @type {NodeListOf<HTMLTextAreaElement>} */
+const areas = document.querySelectorAll("textarea[data-form]");
+for (const area of areas) {
+  const about = JSON.parse(area.dataset.form ?? "");
   const empty = about.type === "list" ? [] : undefined;
   beside(area, about.label, (value, set) => {
     const { one, told } = editorOf(about, {

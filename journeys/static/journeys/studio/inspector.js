@@ -5,7 +5,13 @@ import { fieldsOf, put } from "./fields.js";
 import { inShort } from "./list.js";
 import { whyNotNamed } from "./model.js";
 
-/** The step's form. `acts` are those of the page. */
+/**
+ * The step's form. `acts` are those of the page.
+ *
+ * @param {Page} studio
+ * @param {Step} step
+ * @param {Acts} acts
+ */
 export function stepForm(studio, step, acts) {
   const number = studio.steps.indexOf(step);
   const place = `steps[${number}]`;
@@ -18,6 +24,11 @@ export function stepForm(studio, step, acts) {
     icon(kind?.icon ?? "help"),
     kind?.title ?? step.type,
   );
+  /**
+   * @param {string} words
+   * @param {"up" | "down" | "duplicate" | "remove"} name
+   * @param {string} keys
+   */
   const act = (words, name, keys) => button(words, () => acts[name](step.id), { disabled, title: keys });
   const bar = el(
     "div",
@@ -38,6 +49,7 @@ export function stepForm(studio, step, acts) {
     }),
     said(`${place}.id`),
   );
+  /** @type {Around} */
   const context = {
     value: step,
     place,
@@ -59,8 +71,14 @@ export function stepForm(studio, step, acts) {
   );
 }
 
-/** Who may enter, and what ends an enrollment early: what the definition holds beside its steps. */
+/**
+ * Who may enter, and what ends an enrollment early: what the definition holds beside its steps.
+ *
+ * @param {Page} studio
+ * @param {Acts} acts
+ */
 export function besideForm(studio, acts) {
+  /** @type {Around} */
   const context = {
     value: studio.beside,
     place: "",

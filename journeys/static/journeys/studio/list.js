@@ -2,9 +2,16 @@
 import { button, el, icon } from "../../customers/forms/dom.js";
 import { ENTRY } from "./model.js";
 
+/** @type {WeakMap<Element, Listed>} */
 const kept = new WeakMap(); // by the place: the list in it, and by step its item and what that shows
 
-/** Brings the list in the place up to date: of many steps only those that look otherwise now are made anew. */
+/**
+ * Brings the list in the place up to date: of many steps only those that look otherwise now are made anew.
+ *
+ * @param {Element} place
+ * @param {Page} studio
+ * @param {Acts} acts
+ */
 export function listInto(place, studio, acts) {
   const { steps } = studio;
   const slots = studio.model.slotsOf(studio);
@@ -23,7 +30,9 @@ export function listInto(place, studio, acts) {
       const before = own.items.get(step.id);
       return [
         step.id,
-        before?.shown === shown ? before : { shown, item: itemFor(step, slots.get(step.id), chosen, studio, acts) },
+        before?.shown === shown
+          ? before
+          : { shown, item: itemFor(step, slots.get(step.id) ?? [], chosen, studio, acts) },
       ];
     }),
   );
@@ -35,6 +44,11 @@ export function listInto(place, studio, acts) {
   own.empty.hidden = steps.length > 0;
 }
 
+/**
+ * @param {Element} place
+ * @param {Page} studio
+ * @param {Acts} acts
+ */
 function begun(place, studio, acts) {
   const entry = el(
     "div",
@@ -54,6 +68,13 @@ function begun(place, studio, acts) {
   return own;
 }
 
+/**
+ * @param {Step} step
+ * @param {Slot[]} slots
+ * @param {boolean} chosen
+ * @param {Page} studio
+ * @param {Acts} acts
+ */
 function itemFor(step, slots, chosen, studio, acts) {
   return el(
     "li",
@@ -63,6 +84,11 @@ function itemFor(step, slots, chosen, studio, acts) {
   );
 }
 
+/**
+ * @param {Step} step
+ * @param {Page} studio
+ * @param {Acts} acts
+ */
 function itemOf(step, studio, acts) {
   const kind = studio.model.byType.get(step.type);
   const found = studio.foundAt(step.id);
@@ -92,8 +118,20 @@ function itemOf(step, studio, acts) {
   return made;
 }
 
+/**
+ * @param {number} number
+ * @param {string} what
+ */
 export const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
+/**
+ * @param {Step} step
+ * @param {Slot} slot
+ * @param {number} at
+ * @param {number} number
+ * @param {Page} studio
+ * @param {Acts} acts
+ */
 function wayOf(step, slot, at, number, studio, acts) {
   const label = number > 1 ? studio.waysOf(step)[at] || slot.label : "";
   const to = slot.target === null ? "the end" : (slot.target ?? "nowhere");
@@ -106,6 +144,12 @@ function wayOf(step, slot, at, number, studio, acts) {
   );
 }
 
+/**
+ * @param {Way} way
+ * @param {string} where
+ * @param {Page} studio
+ * @param {Acts} acts
+ */
 function plus(way, where, studio, acts) {
   if (studio.disabled) return null;
   return button("+", () => acts.add(way), {
@@ -117,19 +161,35 @@ function plus(way, where, studio, acts) {
   });
 }
 
+/** @type {Record<string, "up" | "down" | "remove" | "duplicate">} */
+const BY_KEY = { "Alt+ArrowUp": "up", "Alt+ArrowDown": "down", Delete: "remove", "Control+d": "duplicate" };
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {string} id
+ * @param {Acts} acts
+ * @param {boolean} disabled
+ */
 function keys(event, id, acts, disabled) {
-  const act = { "Alt+ArrowUp": "up", "Alt+ArrowDown": "down", Delete: "remove", "Control+d": "duplicate" }[
-    `${event.altKey ? "Alt+" : ""}${event.ctrlKey || event.metaKey ? "Control+" : ""}${event.key}`
-  ];
+  const act = BY_KEY[`${event.altKey ? "Alt+" : ""}${event.ctrlKey || event.metaKey ? "Control+" : ""}${event.key}`];
   if (!act || disabled) return;
   event.preventDefault();
   acts[act](id);
 }
 
-/** Its first sentence: the others tell how it is written. */
+/**
+ * Its first sentence: the others tell how it is written.
+ *
+ * @param {Kind} kind
+ */
 export const inShort = ({ does }) => does.split(/(?<=\.) /)[0];
 
-/** Asks for the kind of a new step. */
+/**
+ * Asks for the kind of a new step.
+ *
+ * @param {Kind[]} kinds
+ * @param {(type: string) => void} choose
+ */
 export function menuOf(kinds, choose) {
   const dialog = el("dialog", { class: "studio-menu", "aria-label": "What kind of step?" });
   const close = () => dialog.close();

@@ -7,13 +7,25 @@ import { renamedIn } from "./references.js";
 
 export const ENTRY = "@entry";
 
+/**
+ * @param {Json} value
+ * @param {Path} path
+ * @returns {Json}
+ */
 export const at = (value, path) => path.reduce((inner, name) => inner?.[name], value);
 
-/** The value with another one at the path; undefined takes it away. */
+/**
+ * The value with another one at the path; undefined takes it away.
+ *
+ * @param {Json} value
+ * @param {Path} path
+ * @param {Json} inner
+ * @returns {Json}
+ */
 export function put(value, [name, ...rest], inner) {
   if (name === undefined) return inner;
   const next = rest.length ? put(value?.[name] ?? (typeof rest[0] === "number" ? [] : {}), rest, inner) : inner;
-  if (Array.isArray(value)) {
+  if (Array.isArray(value) && typeof name === "number") {
     return next === undefined ? value.toSpliced(name, 1) : value.with(name, next);
   }
   if (next !== undefined) return { ...value, [name]: next };
@@ -21,7 +33,12 @@ export function put(value, [name, ...rest], inner) {
   return others;
 }
 
-/** Why it cannot be edited step by step; "" if it can. */
+/**
+ * Why it cannot be edited step by step; "" if it can.
+ *
+ * @param {Json} definition
+ * @returns {string}
+ */
 export function whyNot(definition) {
   const { steps, exitOn } = definition ?? {};
   if (!Array.isArray(steps)) return "steps is no list.";
@@ -33,7 +50,13 @@ export function whyNot(definition) {
   return new Set(steps.map(({ id }) => id)).size === steps.length ? "" : "Two steps have the same id.";
 }
 
-/** Why the step cannot have this name; "" if it can. */
+/**
+ * Why the step cannot have this name; "" if it can.
+ *
+ * @param {Step[]} steps
+ * @param {string} id
+ * @param {string} to
+ */
 export function whyNotNamed(steps, id, to) {
   const name = to.trim();
   const isTaken = name !== id && steps.some((step) => step.id === name);
@@ -44,6 +67,10 @@ export function whyNotNamed(steps, id, to) {
   return `${why}. It stays ${id}.`;
 }
 
+/**
+ * @param {Step[]} steps
+ * @param {string} wanted
+ */
 export function freeId(steps, wanted) {
   const taken = new Set(steps.map(({ id }) => id));
   const name = wanted.replace(/-\d+$/, "");
@@ -53,15 +80,30 @@ export function freeId(steps, wanted) {
   return `${name}-${number}`;
 }
 
-/** The operations, for these kinds of steps as they are described. */
+/**
+ * The operations, for these kinds of steps as they are described.
+ *
+ * @param {Kind[]} kinds
+ */
 export function modelOf(kinds) {
   const byType = new Map(kinds.map((kind) => [kind.type, kind]));
+  /**
+   * @param {Step} step
+   * @returns {{ name: string, type: string, label: string, [more: string]: Json }[]}
+   */
   const fieldsOf = (step) => byType.get(step.type)?.fields ?? [{ name: "next", type: "step", label: "Next step" }];
 
+  /**
+   * @param {Step} step
+   * @returns {{ path: Path, label: string }[]}
+   */
   function pathsOf(step) {
     return fieldsOf(step).flatMap((field) => {
       if (field.type === "step") return [{ path: [field.name], label: field.label }];
-      const inner = field.type === "list" ? field.fields.filter(({ type }) => type === "step") : [];
+      /** @type {About[]} */
+      const inner =
+        field.type === "list" ? field.fields.filter((/** @type {About} */ { type }) => type === "step") : [];
+      /** @type {Json[]} */
       const items = inner.length && Array.isArray(step[field.name]) ? step[field.name] : [];
       return items.flatMap((_, number) =>
         inner.map(({ name }) => ({ path: [field.name, number, name], label: `${field.item} ${number + 1}` })),
@@ -69,6 +111,12 @@ export function modelOf(kinds) {
     });
   }
 
+  /**
+   * @param {Step[]} steps
+   * @param {number} number
+   * @param {Path} path
+   * @returns {string | null | undefined}
+   */
   function targetIn(steps, number, path) {
     const own = at(steps[number], path);
     const written = own !== undefined ? own : path.length === 1 ? steps[number].next : null;
@@ -76,7 +124,12 @@ export function modelOf(kinds) {
     return written === null || steps.some(({ id }) => id === written) ? written : undefined;
   }
 
-  /** The slots of each step, by its id. */
+  /**
+   * The slots of each step, by its id.
+   *
+   * @param {{ steps: Step[] }} definition
+   * @returns {Map<string, Slot[]>}
+   */
   const slotsOf = ({ steps }) =>
     new Map(
       steps.map((step, number) => [
@@ -85,10 +138,21 @@ export function modelOf(kinds) {
       ]),
     );
 
-  /** The one by which it goes on if nothing is special: what others are joined by when it goes. */
-  const mainOf = (slots) => slots.find(({ path }) => path.length === 1) ?? slots[0];
+  /**
+   * The one by which it goes on if nothing is special: what others are joined by when it goes.
+   *
+   * @template {{ path: Path }} S
+   * @param {S[] | undefined} slots
+   * @returns {S | undefined}
+   */
+  const mainOf = (slots) => slots?.find(({ path }) => path.length === 1) ?? slots?.[0];
 
-  /** The steps, in which every slot leads where it is wanted; `wanted` has targets by id and path. */
+  /**
+   * The steps, in which every slot leads where it is wanted; `wanted` has targets by id and path.
+   *
+   * @param {Step[]} steps
+   * @param {Targets} wanted
+   */
   function settled(steps, wanted) {
     let writes = 0;
     const made = steps.map((step, number) =>
@@ -102,15 +166,31 @@ export function modelOf(kinds) {
     return { steps: made, writes };
   }
 
-  const targetsOf = (slots) => new Map(slots.map(({ path, target }) => [path.join(), target]));
+  /**
+   * @param {Slot[]} [slots]
+   * @returns {Map<string, string | null | undefined>}
+   */
+  const targetsOf = (slots = []) => new Map(slots.map(({ path, target }) => [path.join(), target]));
+  /**
+   * @param {Definition} definition
+   * @returns {Targets}
+   */
   const allTargets = (definition) => new Map([...slotsOf(definition)].map(([id, slots]) => [id, targetsOf(slots)]));
 
-  /** With the step on the way {from, path}. A new one leads on by all its ways; one that had others keeps them. */
+  /**
+   * With the step on the way {from, path}. A new one leads on by all its ways; one that had others keeps them.
+   *
+   * @param {Definition} definition
+   * @param {Way} way
+   * @param {Step} step
+   * @param {Map<string, string | null | undefined>} [kept]
+   * @returns {Definition}
+   */
   function insert(definition, { from, path }, step, kept = new Map()) {
     const { steps } = definition;
     const wanted = allTargets(definition);
     const number = steps.findIndex(({ id }) => id === from);
-    const after = from === ENTRY ? (steps[0]?.id ?? null) : path ? wanted.get(from).get(path.join()) : null;
+    const after = from === ENTRY ? (steps[0]?.id ?? null) : path ? wanted.get(from)?.get(path.join()) : null;
     const main = mainOf(pathsOf(step))?.path.join();
     const own = pathsOf(step).map((slot) => slot.path.join());
     wanted.set(
@@ -118,13 +198,19 @@ export function modelOf(kinds) {
       new Map(own.map((slot) => [slot, slot === main || !kept.has(slot) ? (after ?? null) : kept.get(slot)])),
     );
     if (from === ENTRY) return { ...definition, steps: settled([step, ...steps], wanted).steps };
-    if (path) wanted.get(from).set(path.join(), step.id);
+    if (path) wanted.get(from)?.set(path.join(), step.id);
     const places = [number + 1, steps.findIndex(({ id }) => id === after), steps.length].filter((place) => place > 0);
     const tried = places.map((place) => settled(steps.toSpliced(place, 0, step), wanted));
     return { ...definition, steps: tried.reduce((best, one) => (one.writes < best.writes ? one : best)).steps };
   }
 
-  /** Without the step; the ways to it lead where it went on to. */
+  /**
+   * Without the step; the ways to it lead where it went on to.
+   *
+   * @param {Definition} definition
+   * @param {string} gone
+   * @returns {Definition}
+   */
   function remove(definition, gone) {
     const { steps } = definition;
     const slots = slotsOf(definition);
@@ -143,22 +229,41 @@ export function modelOf(kinds) {
     return { ...definition, steps: settled(ordered, wanted).steps };
   }
 
-  function move(definition, id, slot) {
+  /**
+   * @param {Definition} definition
+   * @param {string} id
+   * @param {Way} way
+   * @returns {Definition}
+   */
+  function move(definition, id, way) {
     const step = definition.steps.find((one) => one.id === id);
     const kept = targetsOf(slotsOf(definition).get(id));
-    if (slot.from === id || kept.size === 0) return definition;
-    return insert(remove(definition, id), slot, step, kept);
+    if (!step || way.from === id || kept.size === 0) return definition;
+    return insert(remove(definition, id), way, step, kept);
   }
 
-  /** Tells of a way {from, path} whether the step may be moved onto it, and would stand elsewhere then. */
+  /**
+   * Tells of a way {from, path} whether the step may be moved onto it, and would stand elsewhere then.
+   *
+   * @param {{ steps: Step[] }} definition
+   * @param {string} id
+   * @returns {(way: Way) => boolean}
+   */
   function placesFor(definition, id) {
+    /** @param {Way} way */
     const named = ({ from, path }) => `${from} ${path}`;
     const own = new Set(waysTo(definition, id).map(named));
-    const leadsOn = slotsOf(definition).get(id).length > 0;
-    return (way) => leadsOn && way.from !== id && !own.has(named(way));
+    const leadsOn = slotsOf(definition).get(id)?.length;
+    return (way) => Boolean(leadsOn) && way.from !== id && !own.has(named(way));
   }
 
-  /** The ways that lead to the step, the entry's among them. */
+  /**
+   * The ways that lead to the step, the entry's among them.
+   *
+   * @param {{ steps: Step[] }} definition
+   * @param {string} id
+   * @returns {Way[]}
+   */
   function waysTo(definition, id) {
     const ways = [...slotsOf(definition)].flatMap(([from, slots]) =>
       slots.filter(({ target }) => target === id).map(({ path }) => ({ from, path })),
@@ -166,36 +271,61 @@ export function modelOf(kinds) {
     return definition.steps[0]?.id === id ? [{ from: ENTRY, path: null }, ...ways] : ways;
   }
 
+  /**
+   * @param {Definition} definition
+   * @param {string} id
+   */
   function moveUp(definition, id) {
     const before = waysTo(definition, id).find(({ from }) => from !== ENTRY && from !== id);
     const to = before && waysTo(definition, before.from).find(({ from }) => from !== id);
     return to ? move(definition, id, to) : definition;
   }
 
+  /**
+   * @param {Definition} definition
+   * @param {string} id
+   */
   function moveDown(definition, id) {
     const slots = slotsOf(definition);
     const next = mainOf(slots.get(id))?.target;
     const beyond = next && next !== id ? mainOf(slots.get(next)) : null;
-    return beyond ? move(definition, id, { from: next, path: beyond.path }) : definition;
+    return next && beyond ? move(definition, id, { from: next, path: beyond.path }) : definition;
   }
 
+  /**
+   * @param {Definition} definition
+   * @param {string} id
+   */
   function duplicate(definition, id) {
     const { steps } = definition;
     const step = steps.find((one) => one.id === id);
     const slots = slotsOf(definition).get(id);
-    const copy = { ...step, id: freeId(steps, id) };
+    const copy = { .../** @type {Step} */ (step), id: freeId(steps, id) };
     const made = insert(definition, { from: id, path: mainOf(slots)?.path ?? null }, copy, targetsOf(slots));
     return { definition: made, id: copy.id };
   }
 
-  /** A new step of the type on the way; its id is told with the definition. */
-  function add(definition, slot, type) {
-    const kind = byType.get(type);
+  /**
+   * A new step of the type on the way; its id is told with the definition.
+   *
+   * @param {Definition} definition
+   * @param {Way} way
+   * @param {string} type
+   */
+  function add(definition, way, type) {
+    const kind = /** @type {Kind} */ (byType.get(type));
     const step = { id: freeId(definition.steps, type.replaceAll("_", "-")), ...kind.start };
-    return { definition: insert(definition, slot, step), id: step.id };
+    return { definition: insert(definition, way, step), id: step.id };
   }
 
-  /** With another id of the step, wherever it is named: by ways, waits for deliveries, templates and conditions. */
+  /**
+   * With another id of the step, wherever it is named: by ways, waits for deliveries, templates and conditions.
+   *
+   * @param {Definition} definition
+   * @param {string} id
+   * @param {string} to
+   * @returns {Definition}
+   */
   function rename(definition, id, to) {
     const steps = definition.steps.map((step) => {
       const renamed = {

@@ -10,16 +10,23 @@ import { modelOf, put, whyNot, whyNotNamed } from "./model.js";
 import { keeping } from "./saving.js";
 
 const MANY = 60; // steps, of which a drawing takes so long that it waits for a pause
-const given = JSON.parse(document.getElementById("studio-given").textContent);
+const given = JSON.parse(document.getElementById("studio-given")?.textContent ?? "");
+/** @type {HTMLElement | null} */
 const root = document.getElementById("studio");
 const model = modelOf(given.kinds);
 let history = begun(read(given.text));
+/** @type {Told} */
 let told = given;
 let view = "steps";
 let waits = false;
+/** @type {Parts} */
 let again = { list: true, form: true, drawing: true };
 
-/** What the parts of the page read. */
+/**
+ * What the parts of the page read.
+ *
+ * @type {Page}
+ */
 const studio = {
   model,
   besideFields: given.beside,
@@ -48,7 +55,7 @@ function byStep() {
   told.by = new Map();
   for (const one of foundAll()) {
     const number = /^steps\[(\d+)\]/.exec(one.place)?.[1];
-    const id = number === undefined ? undefined : studio.steps[number]?.id;
+    const id = number === undefined ? undefined : studio.steps[Number(number)]?.id;
     if (id !== undefined) told.by.set(id, [...(told.by.get(id) ?? []), one]);
   }
   return told.by;
@@ -56,31 +63,37 @@ function byStep() {
 
 const foundAll = () => [...told.mistakes, ...told.warnings.map((one) => ({ ...one, kind: "warning" }))];
 
+/**
+ * @param {Definition} next
+ * @param {boolean} [reshape]
+ */
 function change(next, reshape = true) {
   if (next === history.now || studio.disabled) return;
   history = done(history, next);
   after(reshape);
 }
 
+/** @param {boolean} reshape */
 function after(reshape) {
   told = { ...told, by: undefined };
   draft.write(write(history.now));
   update({ list: true, drawing: true, form: reshape });
 }
 
+/** @type {Acts} */
 const acts = {
   choose(id, focus) {
     studio.chosen = id;
     view = "steps";
     update({ list: true, form: true, drawing: true });
-    if (focus) later(() => form.querySelector(".studio-heading")?.focus());
+    if (focus) later(() => focusOn(form, ".studio-heading"));
   },
   add(slot) {
     const dialog = menuOf(given.kinds, (type) => {
       const { definition, id } = model.add(history.now, slot, type);
       change(definition);
       acts.choose(id);
-      later(() => form.querySelector(".studio-field :is(input, select, textarea)")?.focus());
+      later(() => focusOn(form, ".studio-field :is(input, select, textarea)"));
     });
     document.body.append(dialog);
     dialog.showModal();
@@ -89,7 +102,7 @@ const acts = {
     const number = studio.steps.findIndex((step) => step.id === id);
     change(model.remove(history.now, id));
     acts.choose(studio.steps[Math.min(number, studio.steps.length - 1)]?.id ?? null);
-    later(() => list.querySelector("[aria-current], .studio-plus")?.focus());
+    later(() => focusOn(list, "[aria-current], .studio-plus"));
   },
   up: (id) => {
     change(model.moveUp(history.now, id));
@@ -159,7 +172,7 @@ const views = ["steps", "exits", "json"].map((name) =>
 );
 const list = el("div", { class: "studio-steps" });
 const form = el("div", { class: "studio-inspector" });
-const host = el("div", { class: "engage-map studio-map" });
+const host = /** @type {Host} */ (el("div", { class: "engage-map studio-map" }));
 host.dataset.title = "Drawing of the steps";
 const draft = keeping(given, {
   heard(answer) {
@@ -186,6 +199,7 @@ const draft = keeping(given, {
     notice.hidden = false;
   },
 });
+/** @param {string} url */
 async function leave(url) {
   if (showsUnread()) return;
   if (await draft.flushed()) location.assign(url);
@@ -222,9 +236,9 @@ const bar = el(
   status,
 );
 const panel = el("div", { class: "studio-panel" });
-root.replaceChildren(notice, bar, panel);
-root.addEventListener("refused", ({ detail }) => {
-  status.textContent = detail;
+root?.replaceChildren(notice, bar, panel);
+root?.addEventListener("refused", (event) => {
+  status.textContent = /** @type {CustomEvent} */ (event).detail;
 });
 
 function startersMenu() {
@@ -232,7 +246,9 @@ function startersMenu() {
     "select",
     { class: "engage-input", "aria-label": "Begin with a template" },
     el("option", {}, "Begin with…"),
-    given.starters.map(({ name, about }) => el("option", { title: about }, name)),
+    given.starters.map((/** @type {{ name: string, about: string }} */ { name, about }) =>
+      el("option", { title: about }, name),
+    ),
   );
   menu.addEventListener("change", () => {
     const starter = given.starters[menu.selectedIndex - 1];
@@ -245,6 +261,7 @@ function startersMenu() {
   return menu;
 }
 
+/** @param {Parts} parts */
 function update(parts) {
   again = { ...again, ...Object.fromEntries(Object.entries(parts).filter(([, wanted]) => wanted)) };
   if (waits) return;
@@ -252,7 +269,21 @@ function update(parts) {
   whenReleased(render);
 }
 
-/** Once what is to be drawn is there. */
+/**
+ * @param {Element} place
+ * @param {string} selector
+ */
+function focusOn(place, selector) {
+  /** @type {HTMLElement | null} */
+  const found = place.querySelector(selector);
+  found?.focus();
+}
+
+/**
+ * Once what is to be drawn is there.
+ *
+ * @param {() => void} act
+ */
 const later = (act) => requestAnimationFrame(() => requestAnimationFrame(act));
 
 function render() {
@@ -268,7 +299,7 @@ function render() {
   const { list: listToo, form: formToo, drawing } = again;
   again = {};
   if (!panel.dataset.view || panel.dataset.view !== view) showView();
-  if (view === "json") return void panel.tellAgain?.();
+  if (view === "json") return tellAgain();
   if (view === "steps" && listToo) replaced(list, () => listInto(list, studio, acts));
   if (formToo) replaced(form, formOf());
   tell(form, foundAll());
@@ -280,7 +311,9 @@ function showView() {
   panel.className = `studio-panel ${view}`;
   panel.setAttribute("role", "tabpanel");
   panel.setAttribute("aria-labelledby", `studio-tab-${view}`);
-  panel.replaceChildren(...{ steps: () => [list, host, form], exits: () => [form], json: () => [jsonView()] }[view]());
+  /** @type {Record<string, () => Node[]>} */
+  const shown = { steps: () => [list, host, form], exits: () => [form], json: () => [jsonView()] };
+  panel.replaceChildren(...shown[view]());
   again = { list: true, form: true, drawing: true };
   if (view !== "json") update({});
 }
@@ -293,6 +326,8 @@ function formOf() {
     : el("p", { class: "text-subtle studio-help" }, "Choose a step to see what it does.");
 }
 
+let tellAgain = () => {};
+/** @type {number | undefined} */
 let drawing;
 function drawSoon() {
   clearTimeout(drawing);
@@ -315,13 +350,14 @@ function jsonView() {
   });
   area.value = write(history.now, 2);
   const said = el("div", { role: "status" });
+  /** @param {string} text */
   const say = (text) =>
     said.replaceChildren(
       el("p", { class: "engage-bad" }, text),
       ...foundAll().map(({ place, message }) => el("p", {}, `${place} ${message}`)),
     );
   say("");
-  panel.tellAgain = () => say(whyNot(history.now));
+  tellAgain = () => say(whyNot(history.now));
   area.addEventListener("input", () => {
     try {
       const next = read(area.value);
@@ -334,15 +370,15 @@ function jsonView() {
       say(whyNot(next));
     } catch (error) {
       area.setAttribute("aria-invalid", "true");
-      say(`This is no JSON: ${error.message}`);
+      say(`This is no JSON: ${/** @type {Error} */ (error).message}`);
     }
   });
   return el("div", {}, area, said);
 }
 
 addEventListener("keydown", (event) => {
-  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.matches?.("input, textarea"))
-    return;
+  const isTyped = event.target instanceof Element && event.target.matches("input, textarea");
+  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || isTyped) return;
   event.preventDefault();
   if (event.shiftKey) acts.redo();
   else acts.undo();

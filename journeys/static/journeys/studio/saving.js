@@ -3,18 +3,30 @@
 const PAUSE = 400; // milliseconds without a change
 const MOST = 60 * 1024; // bytes: browsers let 64 KiB outlive their page
 
+/** @param {string} sent */
 const outlives = (sent) => "keepalive" in Request.prototype && new Blob([sent]).size < MOST;
 
-/** `page` has heard(answer), says(text) and asks(text, …[words, act]). */
+/**
+ * `page` has heard(answer), says(text) and asks(text, …[words, act]).
+ *
+ * @param {Json} given
+ * @param {Asker} page
+ */
 export function keeping({ urls, version, beganFrom, mayEdit }, page) {
-  const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
+  /** @type {HTMLInputElement | null} */
+  const field = document.querySelector("[name=csrfmiddlewaretoken]");
+  const token = field?.value ?? "";
   let known = version;
   let began = beganFrom; // what was written here; what others began from is theirs
+  /** @type {string | null} */
   let text = null; // what is yet to be sent
+  /** @type {string | null} */
   let underWay = null; // what is being sent
+  /** @type {string | null} */
   let refused = null; // what was sent last, where the server did not take it
   let whyNot = "";
   let hasFailed = false;
+  /** @type {number | undefined} */
   let timer;
 
   async function send() {
@@ -48,8 +60,13 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
     if (text !== null && !timer) send();
   }
 
+  /**
+   * @param {Response} answer
+   * @param {Json} said
+   * @param {string} sent
+   */
   function hear(answer, said, sent) {
-    timer = null;
+    timer = undefined;
     hasFailed = false;
     refused = answer.ok ? null : sent;
     if (answer.ok) {
@@ -89,41 +106,50 @@ export function keeping({ urls, version, beganFrom, mayEdit }, page) {
   }
 
   addEventListener("beforeunload", (event) => {
-    document.activeElement?.blur(); // what is typed is a change once its field is left
+    // What is typed is a change once its field is left.
+    /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
     if (!mayLeave()) event.preventDefault();
   });
   addEventListener("submit", ({ target, defaultPrevented }) => {
     // who throws the draft away means all of it
-    if (defaultPrevented || !target.elements.version) return;
-    target.elements.version.value = known;
+    const version = /** @type {HTMLFormElement} */ (target).elements.namedItem("version");
+    if (defaultPrevented || !(version instanceof HTMLInputElement)) return;
+    version.value = known;
     text = refused = null;
   });
   addEventListener("pagehide", send);
   addEventListener("visibilitychange", () => document.visibilityState === "hidden" && send(), true);
 
   return {
-    /** What the text comes to for the customer. */
+    /**
+     * What the text comes to for the customer.
+     *
+     * @param {string} words
+     * @param {string} customer
+     */
     async preview(words, customer) {
       const sent = new URLSearchParams({ text: words, customer, payload: "", csrfmiddlewaretoken: token });
       const answer = await fetch(urls.preview, { method: "POST", body: sent });
       const said = answer.headers.get("content-type")?.includes("json") ? await answer.json() : {};
       return said.text ?? said.message ?? "It cannot be shown.";
     },
+    /** @param {string} next */
     write(next) {
       text = next;
       clearTimeout(timer);
       timer = setTimeout(() => {
-        timer = null;
+        timer = undefined;
         send();
       }, PAUSE);
     },
+    /** @param {string} words */
     objects: (words) => page.asks(words, ["I see", () => {}]),
     whyNot: () => whyNot,
     /** Whether all is kept. */
     async flushed() {
       for (let turn = 0; turn < 100 && (text !== null || underWay !== null); turn += 1) {
         if (underWay === null) {
-          timer = null;
+          timer = undefined;
           send();
         }
         await new Promise((resolve) => setTimeout(resolve, 50));

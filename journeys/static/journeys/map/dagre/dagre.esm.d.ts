@@ -1,0 +1,2 @@
+export const Graph: any;
+export function layout(graph: any, options?: object): void;
