@@ -1,7 +1,7 @@
 """A walker's turn: batch by batch, and the handling of enrollments that fail."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +11,6 @@ import structlog
 from django.db import transaction
 
 from engage import tracing
-from engage.json.compact import ascii_json
 from engage.redis.metric_counters import GIVEN_UP, metric_counters
 from engage.sealed import UnknownEncryptionKey
 from engage.sizes import KIB
@@ -217,89 +216,100 @@ def _works(batch: _Batch, positions: Sequence[Position]) -> Iterator[tracing.Wor
 def _walk_all(positions: Sequence[Position]) -> _Batch:
     """Walks as many as there is time for, in their order: at least one."""
     batch = _Batch()
-    courses = courses_of({revision_id for position in positions for revision_id in position.revision_ids})
-    _know_what_was_kept(positions, courses)
-    _know_what_was_drawn(positions, courses)
-    early = earliest_events(_listeners(positions, courses))
-    surroundings = surroundings_of(_readable(positions, courses))
-    until, at_latest, length = time.thread_time() + _BATCH_SECONDS, time.monotonic() + _LONGEST_BATCH_SECONDS, 0
+    workspaces = {revision_id: position.workspace_id for position in positions for revision_id in position.revision_ids}
+    courses = courses_of(workspaces)
+    readable = _readable(workspaces, courses)
+    _know_what_was_kept(positions, readable)
+    _know_what_was_drawn(positions, readable)
+    early = earliest_events(_listeners(positions, readable))
+    surroundings = surroundings_of([(workspaces[revision_id], course) for revision_id, course in readable.items()])
+    now, length = time.thread_time(), 0
+    until, at_latest = now + _BATCH_SECONDS, time.monotonic() + _LONGEST_BATCH_SECONDS
     for place, position in enumerate(positions):
-        if place and (time.thread_time() > until or time.monotonic() > at_latest or length > _BATCH_LENGTH):
+        if place and (now > until or time.monotonic() > at_latest or length > _BATCH_LENGTH):
             batch.left = [other.claimed for other in positions[place:]]
             break
-        try:
-            began, around = time.thread_time(), surroundings.get(position.workspace_id, NOTHING)
-            walk = _walk(position, courses, early=early.get(position.claimed.id), surroundings=around)
-            batch.walks.append(Walked(position=position, walk=walk))
-            length += sum(map(_length, walk.step_records))
-            if (spent := time.thread_time() - began) > _SLOW_SECONDS:
-                log.warning("walk_slow", **position.names, seconds=round(spent, 3))
-        except UnknownStepType as error:
-            if not batch.unknown:
-                log.warning("steps_unknown", **position.names, error=error.message)
-            batch.unknown.append(position.claimed)
-        except UnknownEncryptionKey as error:
-            if not batch.sealed:
-                log.warning("enrollment_sealed", **position.names, error=str(error))
-            batch.sealed.append(FailedAttempt(claimed=position.claimed, error=str(error)))
-        except Exception as error:
-            log.exception("enrollment_failed", **position.names)
-            batch.failures.append(FailedAttempt(claimed=position.claimed, error=for_the_record(error)))
+        around = surroundings.get(position.workspace_id, NOTHING)
+        length += _try(position, courses, batch, early=early.get(position.claimed.id), surroundings=around)
+        began, now = now, time.thread_time()
+        if now - began > _SLOW_SECONDS:
+            log.warning("walk_slow", **position.names, seconds=round(now - began, 3))
     return batch
 
 
-def _listeners(positions: Sequence[Position], courses: Courses) -> dict[str, Listener]:
+def _try(
+    position: Position, courses: Courses, batch: _Batch, *, early: EarlyEvent | None, surroundings: Surroundings
+) -> int:
+    """Walks one, or notes why it cannot be walked; about how many characters that leads to writing."""
+    try:
+        walk = _walk(position, courses, early=early, surroundings=surroundings)
+    except UnknownStepType as error:
+        if not batch.unknown:
+            log.warning("steps_unknown", **position.names, error=error.message)
+        batch.unknown.append(position.claimed)
+    except UnknownEncryptionKey as error:
+        if not batch.sealed:
+            log.warning("enrollment_sealed", **position.names, error=str(error))
+        batch.sealed.append(FailedAttempt(claimed=position.claimed, error=str(error)))
+    except Exception as error:
+        log.exception("enrollment_failed", **position.names)
+        batch.failures.append(FailedAttempt(claimed=position.claimed, error=for_the_record(error)))
+    else:
+        batch.walks.append(Walked(position=position, walk=walk))
+        return _length(walk)
+    return 0
+
+
+def _readable(revision_ids: Iterable[int], courses: Courses) -> dict[int, Course]:
+    """The courses that can be read, by their revisions."""
+    readable: dict[int, Course] = {}
+    for revision_id in revision_ids:
+        with suppress(Exception):  # if its steps cannot be read, its walk says so
+            readable[revision_id] = courses.of(revision_id)
+    return readable
+
+
+def _listeners(positions: Sequence[Position], readable: Mapping[int, Course]) -> dict[str, Listener]:
     """Those of the enrollments whose walk begins with a wait that may be over already, by id."""
     listeners: dict[str, Listener] = {}
     for position in positions:
-        with suppress(Exception):  # if its steps cannot be read, its walk says so
-            if listener := position.listener(courses.of(position.revision_id)):
-                listeners[position.claimed.id] = listener
+        course = readable.get(position.revision_id)
+        if course is not None and (listener := position.listener(course)):
+            listeners[position.claimed.id] = listener
     return listeners
 
 
-def _readable(positions: Sequence[Position], courses: Courses) -> Iterator[tuple[str, Course]]:
-    """The courses that can be read, with their workspaces."""
-    for workspace_id, revision_id in {
-        (position.workspace_id, revision_id) for position in positions for revision_id in position.revision_ids
-    }:
-        with suppress(Exception):  # as above
-            yield workspace_id, courses.of(revision_id)
-
-
-def _know_what_was_kept(positions: Sequence[Position], courses: Courses) -> None:
+def _know_what_was_kept(positions: Sequence[Position], readable: Mapping[int, Course]) -> None:
     """Reads what steps kept of answers, if any may have."""
-    keeping = []
-    for position in positions:
-        with suppress(Exception):  # as above
-            if position.steps_begun and any(courses.of(one).reads_answers for one in position.revision_ids):
-                keeping.append(position)
+    reading = {revision_id for revision_id, course in readable.items() if course.reads_answers}
+    keeping = [one for one in positions if one.steps_begun and reading.intersection(one.revision_ids)]
     kept = kept_by([position.claimed.id for position in keeping])
     for position in keeping:
         position.kept = kept.get(position.claimed.id, {})
 
 
-def _know_what_was_drawn(positions: Sequence[Position], courses: Courses) -> None:
+def _know_what_was_drawn(positions: Sequence[Position], readable: Mapping[int, Course]) -> None:
     """Reads which ways their customers first went, where weights have been changed since."""
-    redrawn = []
-    for position in positions:
-        with suppress(Exception):  # as above
-            if courses.of(position.revision_id).redrawn:
-                redrawn.append(position)
+    changed = {revision_id for revision_id, course in readable.items() if course.redrawn}
+    redrawn = [one for one in positions if one.revision_id in changed]
     drawn = drawn_ways([(one.customer_id, one.journey_id) for one in redrawn])
     for position in redrawn:
         position.drawn = drawn.get((position.customer_id, position.journey_id), {})
 
 
-def _length(record: StepRecord) -> int:
-    """Characters of JSON that the step leads to writing."""
-    request, tracked, writes, in_app = record.request, record.tracked, record.writes, record.in_app
-    return (
-        (len(request.body or "") if request else 0)
-        + (len(ascii_json(in_app.values)) if in_app and in_app.values else 0)
-        + (len(ascii_json(tracked.properties)) if tracked and tracked.properties else 0)
-        + (len(ascii_json(writes)) if writes else 0)
-    )
+def _length(walk: Walk) -> int:
+    """About how many characters of JSON its steps lead to writing."""
+    length = 0
+    for record in walk.step_records:
+        if record.request:
+            length += len(record.request.body or "")
+        if record.tracked:
+            length += len(repr(record.tracked.properties))
+        if record.writes:
+            length += len(repr(record.writes))
+        if record.in_app:
+            length += len(repr(record.in_app.values))
+    return length
 
 
 def _walk(position: Position, courses: Courses, *, early: EarlyEvent | None, surroundings: Surroundings) -> Walk:
