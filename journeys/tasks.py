@@ -21,6 +21,7 @@ from journeys.steering.going_on import go_on
 from journeys.subscriptions.outbox import Outbox
 from journeys.walking import walk_due
 from journeys.webhooks.client import Client
+from journeys.webhooks.due_hosts import keep_notes
 from journeys.webhooks.giving_up import give_up_late
 from journeys.webhooks.resending import being_resent, go_on_resending
 from journeys.webhooks.sending import send_due
@@ -105,6 +106,7 @@ def send() -> None:
     """
     if not settings.SENDING:
         return
+    keep_notes()
     client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS, rules=settings.WEBHOOK_TARGETS)
     for sent in send_due(
         threads=settings.WEBHOOK_THREADS, client=client, seconds=_SEND_SECONDS, stopping=_worker_stops, pushes=Outbox()
@@ -121,8 +123,8 @@ def _worker_stops() -> bool:
 def sweep() -> None:
     """Wakes workers for jobs that have come due, or waited too long: their message was lost, or nobody received it.
 
-    Then it gives up webhooks that are too late, ends in-app messages that have expired, and goes on with resumptions
-    and aborts that are not finished: each whatever becomes of the others.
+    Then it looks after the notes of due hosts, gives up webhooks that are too late, ends in-app messages that have
+    expired, and goes on with resumptions and aborts that are not finished: each whatever becomes of the others.
 
     Walkers and senders are woken by a tick every second anyway.
     """
@@ -133,6 +135,8 @@ def sweep() -> None:
         late = due_chunks(most=_WAKEUPS, seconds=late_after)
         for lane, chunks in groupby(late, key=attrgetter("lane")):
             wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
+    with alone("due_hosts"):
+        keep_notes()
     with alone("late_webhooks"):
         wakeups.wake(give_up_late())
     with alone("in_app_expiry"):

@@ -16,6 +16,7 @@ from journeys.models.steering import GuardedResults, SteeredHost, SteeringAct
 from journeys.models.subscriptions import LARGEST_BATCH, Push, Subscription
 from journeys.models.walking import Enrollment, StepRun
 from journeys.models.webhooks import (
+    HostDue,
     Resending,
     WebhookAttempt,
     WebhookCircuit,
@@ -37,6 +38,7 @@ __all__ = [
     "EnrollmentJob",
     "GoalWatch",
     "GuardedResults",
+    "HostDue",
     "InAppDelivery",
     "Journey",
     "JourneyDraft",

@@ -154,6 +154,29 @@ class WebhookDelivery(models.Model):
         return {name: value for name, value in headers.items() if name != SECRET_URL}
 
 
+class HostDue(models.Model):
+    """A note that something waits to be sent to a host from then on: what a claim looks at instead of all hosts.
+
+    Of each delivery that waits there is a note that is no later than it is due. The database's triggers write one for
+    whatever begins to wait or becomes due earlier; those of hosts at which nothing is due give way to one that says
+    when something will be (webhooks/due_hosts.py).
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    host = models.CharField(max_length=260)
+    due_at = models.DateTimeField()
+
+    table = Table(rights=ADMINS, personal=())
+
+    class Meta:
+        # Serves the sender's claim.
+        indexes: ClassVar = [models.Index(fields=["due_at"], name="host_due")]
+
+    def __str__(self) -> str:
+        return self.host
+
+
 class WebhookAttempt(models.Model):
     """One attempt at a delivery: when, what came back, how long it took; never the secret."""
 

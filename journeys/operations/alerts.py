@@ -12,7 +12,7 @@ from engage.database.sql import Statement
 from engage.plurals import counted
 from journeys.models import Chunk
 from journeys.steering.acts import GUARD
-from journeys.webhooks.claim_statements import FIRST_DUE, LANES, WAITING_HOSTS
+from journeys.webhooks.claim_statements import DUE_HOSTS, FIRST_DUE, LANES
 
 Wanted = Sequence[str | None]
 # The thresholds of monitoring/rules.yml, by the names of its alerts; a share is of at least so many attempts.
@@ -77,7 +77,7 @@ LEFT JOIN journeys_steeredhost steered USING (workspace_id, host)
 CROSS JOIN LATERAL (SELECT due_at FROM ({first_due}) AS earliest LIMIT 1) AS first
 WHERE steered.held_at IS NULL AND workspace_id = ANY({workspace_ids}::text[])
 """,
-    hosts=WAITING_HOSTS,
+    hosts=DUE_HOSTS,
     lanes=LANES,
     first_due=FIRST_DUE,
     in_index_order=IN_INDEX_ORDER,

@@ -10,7 +10,7 @@ from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Statement
 from journeys.models import Chunk
 from journeys.steering.acts import GUARD
-from journeys.webhooks.claim_statements import FIRST_DUE, LANES, WAITING_HOSTS
+from journeys.webhooks.claim_statements import DUE_HOSTS, FIRST_DUE, LANES
 
 COUNTED_AT_MOST = 100_000
 
@@ -123,7 +123,7 @@ SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state =
        )),
        (SELECT count(*) FROM open), (SELECT extract(epoch FROM now() - min(failing_since)) FROM open)
 """,
-    hosts=WAITING_HOSTS,
+    hosts=DUE_HOSTS,
     lanes=LANES,
     first_due=FIRST_DUE,
 )

@@ -6,19 +6,10 @@ from journeys.enrollments.trails import CALLED
 
 _MOST_SUSPENDED = 500  # how many more deliveries to a host a claim looks at while any journey is held
 
-# Part of a WITH RECURSIVE statement: skips from host to host through the index, however many deliveries wait at each.
-WAITING_HOSTS = """
-hosts AS (
-    (SELECT workspace_id, host FROM journeys_webhookdelivery, {in_index_order} WHERE state = 'waiting'
-     ORDER BY workspace_id, host LIMIT 1)
-    UNION ALL
-    SELECT following.workspace_id, following.host FROM hosts CROSS JOIN LATERAL (
-        SELECT workspace_id, host FROM journeys_webhookdelivery, {in_index_order}
-        WHERE state = 'waiting' AND (workspace_id, host) > (hosts.workspace_id, hosts.host)
-        ORDER BY workspace_id, host LIMIT 1
-    ) AS following
-)
-""".replace("{in_index_order}", IN_INDEX_ORDER)
+# The hosts at which something may be due, by their notes (due_hosts.py).
+DUE_HOSTS = """
+hosts AS MATERIALIZED (SELECT DISTINCT workspace_id, host FROM journeys_hostdue WHERE due_at <= now())
+"""
 
 # What is held, or released in its turn, whenever it became due: so long as there is any, each delivery's journey is
 # looked up. `delivery` has the enrollment and the due time.
@@ -275,7 +266,7 @@ _ANY_PACED = """
 """
 
 # Circuits and deliveries are looked up and updated by key (docs/sql.md).
-_PIECES = (WAITING_HOSTS, LANES, _PAUSING, PROBES, PACED, OPEN, CHOSEN, _DUE, TAKEN, NOTED, _CLAIMED)
+_PIECES = (DUE_HOSTS, LANES, _PAUSING, PROBES, PACED, OPEN, CHOSEN, _DUE, TAKEN, NOTED, _CLAIMED)
 CLAIM = Statement(
     """
 WITH RECURSIVE known AS (SELECT * FROM {hosts}), busy AS (SELECT * FROM {workspaces}), {pieces}

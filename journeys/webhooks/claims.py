@@ -2,8 +2,8 @@
 
 1. A claim is one committed statement. It leases the delivery by postponing its due time for longer than a request can
    take: no other sender sends it meanwhile, and if the sender dies it is claimed again.
-2. The hosts with waiting deliveries are found by skipping through the index from one to the next, however many
-   deliveries wait at each.
+2. The hosts at which something is due are found by their notes (due_hosts.py), however many deliveries wait, and at
+   however many other hosts.
 3. Hosts with the fewest requests in flight come first. Each gets an equal share, the earliest due first. But before
    that, workspaces take turns: one with few requests in flight comes before one with many, however many hosts it has.
 4. A host whose circuit is open is passed over, and of other hosts each source whose own is. Once that time is over, one

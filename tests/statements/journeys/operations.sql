@@ -11,16 +11,7 @@ WHERE (held_at IS NOT NULL OR resumed_at IS NOT NULL) AND held_at IS NOT NULL AN
 
 -- journeys.operations.alerts: _LATE
 WITH RECURSIVE asked AS (SELECT * FROM unnest({workspace_ids}::text[]) AS asked (id)), 
-hosts AS (
-    (SELECT workspace_id, host FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more WHERE state = 'waiting'
-     ORDER BY workspace_id, host LIMIT 1)
-    UNION ALL
-    SELECT following.workspace_id, following.host FROM hosts CROSS JOIN LATERAL (
-        SELECT workspace_id, host FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more
-        WHERE state = 'waiting' AND (workspace_id, host) > (hosts.workspace_id, hosts.host)
-        ORDER BY workspace_id, host LIMIT 1
-    ) AS following
-)
+hosts AS MATERIALIZED (SELECT DISTINCT workspace_id, host FROM journeys_hostdue WHERE due_at <= now())
 , 
 divided AS MATERIALIZED (
     SELECT workspace_id, host FROM journeys_webhookcircuit WHERE open_until IS NOT NULL
@@ -133,16 +124,7 @@ FROM journeys_subscription
 
 -- journeys.operations.backlog: _WEBHOOKS
 WITH RECURSIVE 
-hosts AS (
-    (SELECT workspace_id, host FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more WHERE state = 'waiting'
-     ORDER BY workspace_id, host LIMIT 1)
-    UNION ALL
-    SELECT following.workspace_id, following.host FROM hosts CROSS JOIN LATERAL (
-        SELECT workspace_id, host FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more
-        WHERE state = 'waiting' AND (workspace_id, host) > (hosts.workspace_id, hosts.host)
-        ORDER BY workspace_id, host LIMIT 1
-    ) AS following
-)
+hosts AS MATERIALIZED (SELECT DISTINCT workspace_id, host FROM journeys_hostdue WHERE due_at <= now())
 , 
 divided AS MATERIALIZED (
     SELECT workspace_id, host FROM journeys_webhookcircuit WHERE open_until IS NOT NULL

@@ -143,16 +143,7 @@ SELECT count(*) FROM (SELECT FROM of_sources UNION ALL SELECT FROM of_host) AS t
 
 -- journeys.webhooks.claim_statements: CLAIM
 WITH RECURSIVE known AS (SELECT * FROM {hosts}), busy AS (SELECT * FROM {workspaces}), 
-hosts AS (
-    (SELECT workspace_id, host FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more WHERE state = 'waiting'
-     ORDER BY workspace_id, host LIMIT 1)
-    UNION ALL
-    SELECT following.workspace_id, following.host FROM hosts CROSS JOIN LATERAL (
-        SELECT workspace_id, host FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more
-        WHERE state = 'waiting' AND (workspace_id, host) > (hosts.workspace_id, hosts.host)
-        ORDER BY workspace_id, host LIMIT 1
-    ) AS following
-)
+hosts AS MATERIALIZED (SELECT DISTINCT workspace_id, host FROM journeys_hostdue WHERE due_at <= now())
 , 
 divided AS MATERIALIZED (
     SELECT workspace_id, host FROM journeys_webhookcircuit WHERE open_until IS NOT NULL
@@ -414,6 +405,45 @@ FROM {unsent} WHERE delivery.id = ANY(ARRAY[unsent.id]) AND delivery.attempts = 
 UPDATE journeys_webhookdelivery delivery SET result = unready.reason
 FROM {unready} WHERE delivery.id = ANY(ARRAY[unready.id]) AND delivery.state || '' = 'waiting'
   AND delivery.result <> unready.reason
+
+-- journeys.webhooks.due_hosts: _REPAIR
+WITH RECURSIVE hosts AS (
+    (SELECT workspace_id, host FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more WHERE state = 'waiting'
+     ORDER BY workspace_id, host LIMIT 1)
+    UNION ALL
+    SELECT following.workspace_id, following.host FROM hosts CROSS JOIN LATERAL (
+        SELECT workspace_id, host FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more
+        WHERE state = 'waiting' AND (workspace_id, host) > (hosts.workspace_id, hosts.host)
+        ORDER BY workspace_id, host LIMIT 1
+    ) AS following
+), noted AS MATERIALIZED (
+    SELECT workspace_id, host, min(due_at) AS due_at FROM journeys_hostdue GROUP BY workspace_id, host
+)
+INSERT INTO journeys_hostdue (workspace_id, host, due_at)
+SELECT one.workspace_id, one.host, first.due_at FROM hosts one CROSS JOIN LATERAL (
+    SELECT due_at FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more
+    WHERE state = 'waiting' AND workspace_id = one.workspace_id AND host = one.host ORDER BY due_at LIMIT 1
+) AS first
+LEFT JOIN noted USING (workspace_id, host)
+WHERE noted.due_at IS NULL OR noted.due_at > first.due_at
+
+-- journeys.webhooks.due_hosts: _SETTLE
+WITH noted AS MATERIALIZED (
+    SELECT workspace_id, host, array_agg(id) AS ids FROM journeys_hostdue WHERE due_at <= now()
+    GROUP BY workspace_id, host
+), settled AS MATERIALIZED (
+    SELECT one.*, first.due_at FROM noted one LEFT JOIN LATERAL (
+    SELECT due_at FROM journeys_webhookdelivery, string_to_table('-', NULL) AS many, string_to_table('-', NULL) AS more
+    WHERE state = 'waiting' AND workspace_id = one.workspace_id AND host = one.host ORDER BY due_at LIMIT 1
+) AS first ON true
+    WHERE first.due_at IS NULL OR first.due_at > now() OR cardinality(ids) > 1
+), mine AS MATERIALIZED (
+    SELECT id FROM journeys_hostdue WHERE id = ANY(ARRAY(SELECT unnest(ids) FROM settled)) FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM journeys_hostdue WHERE id = ANY(ARRAY(SELECT id FROM mine))
+)
+INSERT INTO journeys_hostdue (workspace_id, host, due_at)
+SELECT workspace_id, host, due_at FROM settled WHERE due_at IS NOT NULL
 
 -- journeys.webhooks.giving_up: _LATE
 SELECT id, workspace_id, enrollment_id, ordinal, host, source, attempts + 1 AS number, again, give_up_at, now() AS at,
