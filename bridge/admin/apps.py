@@ -12,7 +12,7 @@ from bridge.browser.files import script_tag
 from bridge.identity.enforcing import enforce_identity, valid_keys
 from bridge.identity.figures import COUNTED_AT_MOST, PAGES_OF_AT_MOST, IdentityFigures, identity_figures
 from bridge.models import Interaction
-from engage.admin.parts.acts import Act, Done
+from engage.admin.parts.acts import Act, Button, Done, Place
 from engage.admin.parts.columns import may_view, page_url
 from engage.admin.parts.filters import BooleanRadioFilter
 from engage.admin.parts.origins import OriginsField
@@ -52,11 +52,12 @@ class AppAdmin(RecordAdmin):
 
     acts = (
         Act(
-            name="enforce",
+            "enforce",
+            _enforce,
             route="enforce-identity",
-            may=lambda model_admin, request: bool(model_admin.has_change_permission(request)),
             asks=_ask_to_enforce,
-            do=_enforce,
+            button=lambda app, _: [] if app.identity == App.Identity.ENFORCE else [Button("Refuse who is not proven")],
+            place=Place.BELOW,
         ),
     )
 
@@ -92,7 +93,6 @@ class AppAdmin(RecordAdmin):
             **_identity(record, request=request, now=timezone.now()),
             "tag": _tag(record, host=request.build_absolute_uri("/").rstrip("/")),
             "may_add_key": admin.site.get_model_admin(IdentityKey).has_add_permission(request),
-            "may_enforce": self.has_change_permission(request, record) and record.identity != App.Identity.ENFORCE,
         }
 
     @display(description="Today (UTC)")

@@ -16,7 +16,7 @@ from customers.identity.identifiers import identifiers
 from customers.identity.roster import CustomerData, IdentifierConflict
 from customers.identity.upsert import upsert_customer
 from customers.models import Customer, Segment, SegmentMembership
-from engage.admin.parts.acts import Act, Done
+from engage.admin.parts.acts import Act, Button, Done, Input, permitted
 from engage.admin.parts.json_field import JsonField
 from engage.admin.rights.reach import reachable
 from engage.errors import InvalidRequest, Refusal
@@ -96,23 +96,33 @@ def saved(form: CustomerForm) -> Customer | None:
     return None
 
 
-def may_change_members(_: Any, request: HttpRequest) -> bool:
-    return bool(request.user.has_perm("customers.change_segment"))
+_may_change_members = permitted("customers.change_segment")
 
 
-def segments_beside(customer: Customer) -> dict[str, list[Segment]]:
-    """The segments that the customer was put into, and the others that they can be put into."""
+def _segments(customer: Customer, *, belongs: bool) -> list[Segment]:
+    """Those that the customer was put into, or the others, to which they can be added."""
     own = Segment.objects.filter(workspace=customer.workspace_id).order_by("name")
-    there = set(
-        SegmentMembership.objects.filter(workspace=customer.workspace_id, customer=customer).values_list(
-            "segment_id", flat=True
-        )[:_MOST_SEGMENTS]
-    )
-    known = list(own[:_MOST_SEGMENTS])
-    return {
-        "in_segments": [one for one in known if one.pk in there],
-        "other_segments": [one for one in known if one.pk not in there],
-    }
+    there = SegmentMembership.objects.filter(workspace=customer.workspace_id, customer=customer)
+    ids = set(there.values_list("segment_id", flat=True)[:_MOST_SEGMENTS])
+    return [one for one in own[:_MOST_SEGMENTS] if (one.pk in ids) is belongs]
+
+
+def _taking_out(customer: Customer, _: HttpRequest) -> list[Button]:
+    return [
+        Button(
+            f"{one} \N{MULTIPLICATION SIGN}",
+            look="small",
+            inputs=[Input(name="segment", value=one.pk, hidden=True)],
+            called=f"Take out of {one}",
+        )
+        for one in _segments(customer, belongs=True)
+    ]
+
+
+def _putting_in(customer: Customer, _: HttpRequest) -> list[Button]:
+    others = [(one.pk, str(one)) for one in _segments(customer, belongs=False)]
+    chosen = Input(name="segment", label="Segment", options=others)
+    return [Button("Put into the segment", inputs=[chosen])] if others else []
 
 
 def _segment(request: HttpRequest, customer: Customer) -> Segment:
@@ -139,6 +149,6 @@ def _take_out(_: Any, request: HttpRequest, customer: Customer) -> Done:
 
 
 MEMBERSHIP = (
-    Act(name="put_in", may=may_change_members, do=_put_in),
-    Act(name="take_out", may=may_change_members, do=_take_out),
+    Act("take_out", _take_out, route="take_out", may=_may_change_members, button=_taking_out),
+    Act("put_in", _put_in, route="put_in", may=_may_change_members, button=_putting_in),
 )

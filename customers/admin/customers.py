@@ -5,22 +5,22 @@ from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from customers.admin.by_hand import MEMBERSHIP, CustomerForm, may_change_members, saved, segments_beside
+from customers.admin.by_hand import MEMBERSHIP, CustomerForm, saved
 from customers.admin.search import by_part, exactly
 from customers.erasure import erase_customer
 from customers.identifier_rules import SPELLINGS
 from customers.identity.lookup import CustomerNotFound
 from customers.models import Customer
 from customers.personal import export_file
+from engage.admin.parts.acts import Act, Button, Done, may_look
 from engage.admin.parts.audited import in_words
 from engage.admin.parts.columns import link, may_view, page_url
 from engage.admin.parts.filters import TimesFilter
@@ -28,11 +28,31 @@ from engage.admin.parts.records import ReadOnlyAdmin
 from engage.admin.parts.timeline import Asked, Source, Told, tell_on
 from engage.admin.rights.key_rights import may_give
 from engage.database.statement_limit import LargeWorkInProgress
-from engage.errors import Refusal
 from engage.models import AuditEntry
 from engage.scopes import Scope
 
 _MOST_ALIASES = 50
+
+
+def _edit(model_admin: Any, request: HttpRequest, customer: Customer | None) -> Done | HttpResponse:
+    """Adds or changes a customer as a server's call would."""
+    form = CustomerForm(request, customer)
+    if request.method == "POST" and (kept := saved(form)):
+        done = f"{'Changed' if customer else 'Added'} by hand: {told}." if (told := form.told()) else ""
+        if done:
+            model_admin.note(kept, AuditEntry.Action.CHANGED if customer else AuditEntry.Action.CREATED, done)
+        return Done(kept, done or "Nothing was changed.")
+    title = "Edit" if customer else "New customer"
+    back = page_url(customer) if customer else reverse("admin:customers_customer_changelist")
+    shown = {"form": form, "original": customer, "media": model_admin.media, "back": back}
+    page: HttpResponse = model_admin.page(request, "customers/admin/edit.html", title=title, **shown)
+    return page
+
+
+def _export(_: Any, __: HttpRequest, customer: Customer) -> FileResponse:
+    """All that is stored of the customer, as a file."""
+    file = export_file(workspace_id=customer.workspace_id, customer_id=customer.pk, now=timezone.now())
+    return FileResponse(file, as_attachment=True, filename=f"customer-{customer.pk}.json")
 
 
 @admin.register(Customer)
@@ -49,9 +69,32 @@ class CustomerAdmin(ReadOnlyAdmin):
     never_deleted = ""
     audited_elsewhere = True
     rank = 0
-    acts = MEMBERSHIP
+    acts = (
+        Act(
+            "new",
+            _edit,
+            of_list=True,
+            opens=True,
+            may=lambda admin, request: may_look(admin, request) and _may(request, "add"),
+            button=Button("New customer", look="first"),
+        ),
+        Act("edit", _edit, opens=True, may=lambda _, request: _may(request, "change"), button=Button("Edit")),
+        Act(
+            "export",
+            _export,
+            may=lambda _, request: may_give(request, Scope.CUSTOMERS_EXPORT),
+            noted_as=None,
+            button=Button("Export"),
+        ),
+        Act(
+            "delete",
+            opens=True,
+            may=lambda admin, request: bool(admin.has_delete_permission(request)),
+            button=Button("Erase…", look="danger"),
+        ),
+        *MEMBERSHIP,
+    )
     change_form_outer_before_template: Any = "customers/admin/customer_head.html"
-    list_before_template: Any = "customers/admin/customers_above.html"
     delete_confirmation_template = "customers/admin/erase.html"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
@@ -70,55 +113,6 @@ class CustomerAdmin(ReadOnlyAdmin):
         """The identifiers that lead here beside the customer's own."""
         known = customer.aliases.order_by("created_at").values_list(*SPELLINGS)[:_MOST_ALIASES]
         return ", ".join(name for names in known for name in names if name) or "-"
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.address("new/", self.edit, "new"),
-            self.address("<str:object_id>/edit/", self.edit, "edit"),
-            self.address("<str:object_id>/export/", self.export, "export", posted=True),
-            *super().get_urls(),
-        ]
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        shown: Any = {**(extra_context or {}), "may_add": _may(request, "add")}
-        return super().changelist_view(request, shown)
-
-    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
-        memberships: dict[str, Any] = segments_beside(record) if may_change_members(self, request) else {}
-        return {
-            "may_edit": _may(request, "change"),
-            "may_export": may_give(request, Scope.CUSTOMERS_EXPORT),
-            "may_erase": self.has_delete_permission(request, record),
-            **memberships,
-        }
-
-    def edit(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
-        """Adds or changes a customer as a server's call would."""
-        if not (_may(request, "change" if object_id else "add") and self.has_view_permission(request)):
-            raise PermissionDenied
-        customer = self.found(request, object_id, may=True) if object_id else None
-        form = CustomerForm(request, customer)
-        if request.method == "POST" and (kept := saved(form)):
-            done = f"{'Changed' if customer else 'Added'} by hand: {told}." if (told := form.told()) else ""
-            if done:
-                self.note(kept, AuditEntry.Action.CHANGED if customer else AuditEntry.Action.CREATED, done)
-            self.message_user(request, done or "Nothing was changed.")
-            return HttpResponseRedirect(page_url(kept))
-        title = "Edit" if customer else "New customer"
-        back = page_url(customer) if customer else reverse("admin:customers_customer_changelist")
-        return self.page(
-            request, "customers/admin/edit.html", title=title, form=form, original=customer, media=self.media, back=back
-        )
-
-    def export(self, request: HttpRequest, object_id: str) -> HttpResponse | FileResponse:
-        """All that is stored of the customer, as a file."""
-        customer = self.found(request, object_id, may=may_give(request, Scope.CUSTOMERS_EXPORT))
-        try:
-            file = export_file(workspace_id=customer.workspace_id, customer_id=customer.pk, now=timezone.now())
-        except Refusal as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
-            return HttpResponseRedirect(page_url(customer))
-        return FileResponse(file, as_attachment=True, filename=f"customer-{customer.pk}.json")
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:

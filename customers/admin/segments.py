@@ -4,11 +4,11 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import quote
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, JsonResponse
 from django.shortcuts import get_object_or_404
-from django.urls import URLPattern, reverse, reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils import timezone
 from unfold.decorators import display
 
@@ -24,6 +24,7 @@ from customers.audience.segments import (
 )
 from customers.conditions import InvalidCondition, Root
 from customers.models import Customer, Segment, SegmentMembership
+from engage.admin.parts.acts import Act, May, may_add, may_change
 from engage.admin.parts.columns import count_up_to, link, may_view
 from engage.admin.parts.filters import ExactFilter, SelectFilter
 from engage.admin.parts.json_field import JsonField
@@ -61,8 +62,32 @@ class SegmentForm(ManagedForm):
         return conditions
 
 
+def _count(_: Any, request: HttpRequest, segment: Segment | None) -> Any:
+    """Tells how many would belong to it with the conditions that are sent, or what is wrong with them."""
+    segment = segment or Segment(workspace=_workspace(request))
+    try:
+        written = JsonField(named="conditions", required=False).clean(request.POST.get("conditions", ""))
+        check_segment_conditions(written, stored=same_json(written, segment.conditions))
+    except ValidationError as invalid:
+        mistakes = [("conditions", f"{message}") for message in invalid.messages]
+    except InvalidCondition as refusal:
+        mistakes = [(one.place, one.remark) for one in refusal.all_found()]
+    else:
+        segment.conditions = written
+        return JsonResponse({"told": _counted(segment)})
+    return JsonResponse({"mistakes": [{"place": place, "message": message} for place, message in mistakes]})
+
+
+def _may_count(may: May) -> May:
+    return lambda admin, request: may(admin, request) and may_view(Customer, request=request)
+
+
 @admin.register(Segment)
 class SegmentAdmin(RecordAdmin):
+    acts = (
+        Act("new_count", _count, route="count", of_list=True, may=_may_count(may_add), noted_as=None),
+        Act("count", _count, may=_may_count(may_change), noted_as=None),
+    )
     form = SegmentForm
     list_display = ("name", "key", "workspace", "id", "updated_at")
     search_fields = ("name", "key", "=id")
@@ -102,31 +127,6 @@ class SegmentAdmin(RecordAdmin):
             return _counted(segment)
         except ErrorResolvingSegments as refusal:
             return refusal.message
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.address("count/", self.count, "new_count", posted=True),
-            self.address("<str:object_id>/count/", self.count, "count", posted=True),
-            *super().get_urls(),
-        ]
-
-    def count(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
-        """Tells how many would belong to it with the conditions that are sent, or what is wrong with them."""
-        may_edit = self.has_change_permission(request) if object_id else self.has_add_permission(request)
-        if not (may_edit and may_view(Customer, request=request)):
-            raise PermissionDenied
-        segment = self.found(request, object_id, may=True) if object_id else Segment(workspace=_workspace(request))
-        try:
-            written = JsonField(named="conditions", required=False).clean(request.POST.get("conditions", ""))
-            check_segment_conditions(written, stored=same_json(written, segment.conditions))
-        except ValidationError as invalid:
-            mistakes = [("conditions", f"{message}") for message in invalid.messages]
-        except InvalidCondition as refusal:
-            mistakes = [(one.place, one.remark) for one in refusal.all_found()]
-        else:
-            segment.conditions = written
-            return JsonResponse({"told": _counted(segment)})
-        return JsonResponse({"mistakes": [{"place": place, "message": message} for place, message in mistakes]})
 
     def _given(self, segment: Segment | None, request: HttpRequest) -> dict[str, Any]:
         """What the page's own script needs: names to offer, and where it asks how many there would be."""

@@ -124,7 +124,7 @@ def test_a_reason_that_cannot_be_stored_ends_nothing(staff: Client, failed: Enro
 
 def test_the_browser_asks_for_the_reason_before_it_asks_to_confirm(staff: Client, failed: Enrollment) -> None:
     (form,) = re.findall(r'<form[^>]*/end/".*?</form>', page_of(staff, failed), re.DOTALL)
-    assert re.search(r'<form[^>]* data-confirm="No further step will follow', form)
+    assert re.search(r'<button[^>]* data-confirm="No further step will follow', form)
     assert re.search(rf'<input[^>]* name="reason" required maxlength="{LONGEST_REASON}"', form)
     assert form.count("data-confirm") == 1
 

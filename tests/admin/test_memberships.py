@@ -125,7 +125,7 @@ def test_no_address_shows_a_member_anything_of_another_workspace(role: str, acme
 
 def see_only(browser: Client, workspace: Workspace) -> int:
     """Presses the button in the list; the status."""
-    return browser.get(reverse("admin:engage_workspace_see_this_one", args=[workspace.id])).status_code
+    return browser.post(reverse("admin:engage_workspace_see_this_one", args=[workspace.id])).status_code
 
 
 def rights(browser: Client) -> dict[str, bool]:
@@ -165,7 +165,7 @@ def test_rights_of_one_workspace_are_not_used_in_another(acme: Workspace, rival:
     assert page_url(acme) in shown
     assert page_url(rival) not in shown
     assert acme.name in browser.get("/admin/").content.decode()
-    browser.get(reverse("admin:engage_workspace_see_all"))
+    browser.post(reverse("admin:engage_workspace_see_all"))
     assert rights(browser) == NOTHING
 
 

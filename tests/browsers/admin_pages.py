@@ -4,27 +4,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
+from django.contrib import admin
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from bridge.models import Message
-from journeys.admin.steering.buttons import BUTTONS
+from engage.admin.parts.acts import Act, ActingAdmin
+from journeys.admin.steering.buttons import STEERING
 from journeys.models import Connection, Enrollment, Journey
 from tests.browsers.furnished import Shown
 
-# They take a POST, answer scripts, or lead elsewhere; or they need more than an address, and have tests of their own.
+# They answer scripts, or lead elsewhere; or they need more than an address, and have tests of their own.
 NO_PAGES = {
-    "admin:autocomplete", "admin:customers_customer_export", "admin:customers_customer_put_in",
-    "admin:customers_customer_take_out", "admin:customers_segment_count", "admin:customers_segment_new_count",
-    "admin:engage_auditentry_csv", "admin:engage_workspace_see_all", "admin:engage_workspace_see_this_one",
-    "admin:journeys_connection_test", "admin:journeys_enrollment_end", "admin:journeys_enrollment_send_again",
-    "admin:journeys_inappdelivery_withdraw", "admin:journeys_journey_archive", "admin:journeys_journey_discard",
-    "admin:journeys_journey_draft", "admin:journeys_journey_duplicate", "admin:journeys_journey_keep",
-    "admin:journeys_journey_new_draft", "admin:journeys_journey_preview", "admin:journeys_journey_restore",
-    "admin:journeys_journey_roll_back", "admin:journeys_subscription_resume", "admin:journeys_subscription_test",
-    "admin:journeys_webhookdelivery_change", "admin:journeys_webhookdelivery_sending_again",
-    "admin:journeys_webhookdelivery_try_now", "admin:jsi18n", "admin:login", "admin:logout", "admin:search",
+    "admin:autocomplete", "admin:engage_auditentry_csv", "admin:journeys_webhookdelivery_change",
+    "admin:journeys_webhookdelivery_sending_again", "admin:jsi18n", "admin:login", "admin:logout", "admin:search",
     "admin:view_on_site", "second_factor",
 }  # fmt: skip
+
+
+def acts() -> list[tuple[ActingAdmin, Act]]:
+    """Of all admins."""
+    admins = [one for one in admin.site._registry.values() if isinstance(one, ActingAdmin)]
+    return [(one, act) for one in admins for act in one.acts]
 
 
 def pages(shown: Shown) -> dict[str, str]:
@@ -52,14 +52,15 @@ def _name(name: str, kwargs: dict[str, Any]) -> str:
 
 
 def _routed(shown: Shown) -> Iterator[tuple[str, dict[str, Any]]]:
+    no_pages = NO_PAGES | {f"admin:{one.named(act.name)}" for one, act in acts() if act.is_posted}
     models = {f"{model._meta.app_label}_{model._meta.model_name}": model for model in apps.get_models()}
     for name, pattern in _patterns(get_resolver()):
-        if name.startswith(("admin:", "second_factor")) and name not in NO_PAGES:
+        if name.startswith(("admin:", "second_factor")) and name not in no_pages:
             asks = set(pattern.pattern.converters) | set(pattern.pattern.regex.groupindex)
             model = next((model for prefix, model in models.items() if name.startswith(f"admin:{prefix}_")), None)
             record = (shown.get(model) or model._default_manager.first()) if model else None
             pk = record and record.pk
-            for act in BUTTONS if "act" in asks else [""]:
+            for act in STEERING if "act" in asks else [""]:
                 values = {"object_id": pk, "id": pk, "act": act, "app_label": "journeys"}
                 yield name, {key: value for key, value in values.items() if key in asks}
 

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, StreamingHttpResponse
 from django.template.loader import render_to_string
-from django.urls import URLPattern
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
+from engage.admin.parts.acts import Act, Button, Place, may_look
 from engage.admin.parts.audited import in_words
 from engage.admin.parts.columns import Json, json_line
 from engage.admin.parts.differences import diff_of
@@ -48,8 +47,22 @@ def _told(name: str, before: Any, after: Any) -> SafeString:
     return format_html("<div><b>{}</b>:</div>{}", name, diff)
 
 
+def _as_csv(model_admin: ReadOnlyAdmin, request: HttpRequest, _: None) -> StreamingHttpResponse:
+    """The list as it is filtered, in a file; the first hundred thousand rows."""
+    chosen = model_admin.get_changelist_instance(request).get_queryset(request)
+    rows = chosen.prefetch_related(None).values_list(*_COLUMNS)[:MOST_ROWS]
+    answer = StreamingHttpResponse(_lines(rows.iterator(chunk_size=500)), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = 'attachment; filename="audit.csv"'
+    return answer
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
+    acts = (
+        Act(
+            "csv", _as_csv, of_list=True, opens=True, may=may_look, button=Button("Download as CSV"), place=Place.TOOLS
+        ),
+    )
     ordering = ("-at", "-id")
     list_display = ("at", "who", "action", "what", "told", "workspace", "address")
     list_filter = (
@@ -67,7 +80,6 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         ("What", {"fields": (("object_kind", "workspace"), ("object_name", "object_id"), "changes")}),
         (None, {"fields": (("id", "kept_until"),)}),
     )
-    change_list_template = "engage/admin/audit.html"
 
     @display(description="who")
     def who(self, entry: AuditEntry) -> str:
@@ -86,19 +98,6 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         return Q(object_id=text) if is_object_id(text) else Q(request_id=text)
-
-    def get_urls(self) -> list[URLPattern]:
-        return [self.address("csv/", self.as_csv, "csv"), *super().get_urls()]
-
-    def as_csv(self, request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-        """The list as it is filtered, in a file; the first hundred thousand rows."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        chosen = self.get_changelist_instance(request).get_queryset(request)
-        rows = chosen.prefetch_related(None).values_list(*_COLUMNS)[:MOST_ROWS]
-        answer = StreamingHttpResponse(_lines(rows.iterator(chunk_size=500)), content_type="text/csv; charset=utf-8")
-        answer["Content-Disposition"] = 'attachment; filename="audit.csv"'
-        return answer
 
 
 class _Line:

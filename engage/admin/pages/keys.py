@@ -2,21 +2,30 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from unfold.decorators import action, display
+from unfold.decorators import display
 
 from engage.admin.pages.key_form import ApiKeyForm
+from engage.admin.parts.acts import Act, Button, Done, Place
 from engage.admin.parts.columns import badge, list_url
 from engage.admin.parts.panels import Panel, show_on
 from engage.admin.parts.records import RecordAdmin
 from engage.admin.rights.key_rights import may_give_some, why_no_key
+from engage.audit.recording import change, record
 from engage.models import ApiKey, AuditEntry, Workspace
 
-_REVOKE = "engage_apikey_revoke"  # the name of Unfold's button
+
+@transaction.atomic
+def _revoke(_: Any, __: HttpRequest, key: ApiKey) -> Done:
+    if not ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now()):
+        return Done(key, f"{key} was revoked before.")
+    record(change(AuditEntry.Action.REVOKED, key))
+    return Done(key, f"{key} is revoked.")
 
 
 @admin.register(ApiKey)
@@ -26,6 +35,15 @@ class ApiKeyAdmin(RecordAdmin):
     It reaches no further than whoever makes it: see `key_rights`.
     """
 
+    acts = (
+        Act(
+            "revoke",
+            _revoke,
+            noted_as=None,
+            button=Button("Revoke", "Calls with this key will be refused from now on, for good. Revoke it?"),
+            place=Place.BELOW,
+        ),
+    )
     list_display = ("name", "workspace", "prefix", "validity", "rate_limit", "last_used_at", "expires_at")
     search_fields = ("name", "prefix", "=id")
     search_help_text = "Name, first characters or id"
@@ -45,7 +63,6 @@ class ApiKeyAdmin(RecordAdmin):
     form = ApiKeyForm
     written_once = ("workspace",)
     never_deleted = "An API key is not deleted. Revoke it instead."
-    actions_submit_line: Any = ("revoke",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super().has_add_permission(request) and may_give_some(request)
@@ -86,24 +103,6 @@ class ApiKeyAdmin(RecordAdmin):
             secret=vars(obj)["secret"],
             done=list_url(ApiKey),
         )
-
-    @action(  # type: ignore[operator]
-        description="Revoke",
-        permissions=["change"],
-        attrs={"data-confirm": "Calls with this key will be refused from now on, for good. Revoke it?"},
-    )
-    def revoke(self, request: HttpRequest, obj: ApiKey) -> None:
-        if ApiKey.objects.filter(id=obj.id, revoked_at=None).update(revoked_at=timezone.now()):
-            self.note(obj, AuditEntry.Action.REVOKED)
-            self.message_user(request, f"{obj} is revoked.")
-        else:
-            self.message_user(request, f"{obj} was revoked before.", messages.WARNING)
-
-    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
-        """Skips Django's message after a revocation, because `revoke` has already reported the result."""
-        if _REVOKE in request.POST:
-            return self.response_post_save_change(request, obj)
-        return super().response_change(request, obj)
 
 
 show_on(

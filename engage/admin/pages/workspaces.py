@@ -6,18 +6,53 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from unfold.decorators import action
 
+from engage.admin.parts.acts import Act, Button, Place
 from engage.admin.parts.columns import list_url
 from engage.admin.parts.records import RecordAdmin
 from engage.admin.rights.reach import choose_workspace, reach_of
 from engage.models import Workspace
 
 
+def _may_choose(_: Any, request: HttpRequest) -> bool:
+    return len(reach_of(request.user).belongs_to) > 1
+
+
+def _see_this_one(_: Any, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    if workspace.pk not in reach_of(request.user).belongs_to:
+        raise PermissionDenied("You are no member of this workspace.")
+    choose_workspace(request, workspace.pk)
+    return redirect("admin:index")
+
+
+def _see_all(_: Any, request: HttpRequest, __: None) -> HttpResponse:
+    choose_workspace(request, None)
+    return redirect(list_url(Workspace))
+
+
 @admin.register(Workspace)
 class WorkspaceAdmin(RecordAdmin):
     """Who is a member of several may choose to see one only, and so to have all that their role gives them there."""
 
+    acts = (
+        Act(
+            "see_this_one",
+            _see_this_one,
+            may=_may_choose,
+            noted_as=None,
+            button=Button("See only this one"),
+            place=Place.ROW,
+        ),
+        Act(
+            "see_all",
+            _see_all,
+            of_list=True,
+            may=_may_choose,
+            noted_as=None,
+            button=Button("See all of mine"),
+            place=Place.TOOLS,
+        ),
+    )
     list_display = ("name", "key", "id", "created_at")
     ordering = ("key",)
     filters_by_workspace = False
@@ -28,27 +63,3 @@ class WorkspaceAdmin(RecordAdmin):
         *("id", "created_at"),
     )
     never_deleted = "A workspace is not deleted, because all of a tenant's records depend on it."
-    actions_row: Any = ("see_this_one",)
-    actions_list: Any = ("see_all",)
-
-    def get_actions_row(self, request: HttpRequest) -> Any:
-        return super().get_actions_row(request) if _may_choose(request) else []
-
-    def get_actions_list(self, request: HttpRequest) -> Any:
-        return super().get_actions_list(request) if _may_choose(request) else []
-
-    @action(description="See only this one", url_path="see-this-one")  # type: ignore[operator]
-    def see_this_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        if object_id not in reach_of(request.user).belongs_to:
-            raise PermissionDenied("You are no member of this workspace.")
-        choose_workspace(request, object_id)
-        return redirect("admin:index")
-
-    @action(description="See all of mine", url_path="see-all")  # type: ignore[operator]
-    def see_all(self, request: HttpRequest) -> HttpResponse:
-        choose_workspace(request, None)
-        return redirect(list_url(Workspace))
-
-
-def _may_choose(request: HttpRequest) -> bool:
-    return len(reach_of(request.user).belongs_to) > 1

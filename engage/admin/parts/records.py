@@ -72,6 +72,8 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
     list_filter_submit = True
     warn_unsaved_form = True
     change_list_template = "engage/admin/change_list.html"
+    list_before_template: Any = "engage/admin/acts_above.html"
+    change_form_outer_before_template: Any = "engage/admin/acts_above.html"
     change_form_outer_after_template: Any = "engage/admin/panels.html"
     written_once: ClassVar[tuple[str, ...]] = ()
     titled_by: ClassVar[tuple[str, ...]] = ()
@@ -103,7 +105,7 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
 
     def get_list_display(self, request: HttpRequest) -> Any:
         columns = [self.shown_as(name, request) for name in super().get_list_display(request)]
-        return [column for column in columns if column is not None]
+        return [*(column for column in columns if column is not None), *self.columns_of_acts(request)]
 
     def get_list_display_links(self, request: HttpRequest, list_display: Any) -> Any:
         """Django knows them by their names alone, of which `shown_as` may have made columns."""
@@ -300,6 +302,10 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
             return JsonForm(name, field.offered)
         return column_of(self.model, name, request=request, colours=self.colours)
 
+    def above(self, record: Any) -> str:
+        """What stands above the buttons of a record's page; "" for nothing."""
+        return ""
+
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
         """What the page of a record tells beside its fields and panels, for its templates."""
         return {}
@@ -311,6 +317,7 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
             context |= {"subtitle": record.called} if self.titled_by else {}
             context["panels"] = tables_for(record, request=request)
             context["history_told"] = timeline_of(record, request=request)
+            context |= {"acts": self.drawn(request, record), "told_above": self.above(record)}
             context |= self.beside(record, request)
         return super().render_change_form(request, context, *args, **kwargs)
 

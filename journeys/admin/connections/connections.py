@@ -6,11 +6,12 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
+from engage.admin.parts.acts import Act, Button, Input
 from engage.admin.parts.columns import Json, badge, json_block, link, page_url
 from engage.admin.parts.definitions import DefinitionAdmin
 from engage.admin.parts.filters import ChoicesDropdownFilter
@@ -50,10 +51,35 @@ class _Definition(Json):
         return json_block(shown_of(record.definition), as_written=True)
 
 
+def _test(model_admin: DefinitionAdmin, request: HttpRequest, connection: Connection) -> HttpResponse:
+    """Sends a test and shows what came of it."""
+    form = TestForm(request.POST)
+    tried = send_once(connection, form.cleaned_data["inputs"], now=timezone.now()) if form.is_valid() else None
+    if tried is not None and tried.sent:
+        model_admin.log_change(request, connection, f"Sent a test: {tried.verdict}")
+    return model_admin.page(
+        request,
+        "journeys/admin/connection_test.html",
+        title="A test",
+        original=connection,
+        page=page_url(connection),
+        form=form,
+        tried=tried,
+        kept=json_block(tried.kept if tried else None),
+    )
+
+
+def _testing(connection: Connection, _: HttpRequest) -> list[Button]:
+    label = "Inputs of the test, as JSON"
+    inputs = Input(name="inputs", value=_example(connection), label=label, look="engage-reason")
+    return [Button("Send a test", "It is sent to the provider. Send it?", inputs=[inputs])]
+
+
 @admin.register(Connection)
 class ConnectionAdmin(DefinitionAdmin):
     form, resource = ConnectionForm, CONNECTIONS
     reads_people = True
+    acts = (Act("test", _test, noted_as=None, button=_testing),)
     list_display = ("name", "key", "channel", "status", "workspace", "updated_at")
     list_filter = (("channel", ChoicesDropdownFilter),)
     search_fields = ("name", "key", "=id")
@@ -79,33 +105,12 @@ class ConnectionAdmin(DefinitionAdmin):
     def _has_input(self, name: str, obj: Any, request: HttpRequest) -> bool:
         return (obj is not None or name != "confirm") and super()._has_input(name, obj, request)
 
-    def get_urls(self) -> list[URLPattern]:
-        return [self.address("<str:object_id>/test/", self.test, "test", posted=True), *super().get_urls()]
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         preset, initial = presets().get(request.GET.get("preset", "")), super().get_changeform_initial_data(request)
         if preset is None:
             return initial
         definition = {name: preset[name] for name in FIELDS if name in preset}
         return initial | {name: preset[name] for name in ("key", "name", "channel")} | {"definition": definition}
-
-    def test(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Sends a test and shows what came of it."""
-        connection = self.found(request, object_id, may=self.has_change_permission(request))
-        form = TestForm(request.POST)
-        tried = send_once(connection, form.cleaned_data["inputs"], now=timezone.now()) if form.is_valid() else None
-        if tried is not None and tried.sent:
-            self.log_change(request, connection, f"Sent a test: {tried.verdict}")
-        return self.page(
-            request,
-            "journeys/admin/connection_test.html",
-            title="A test",
-            original=connection,
-            page=page_url(connection),
-            form=form,
-            tried=tried,
-            kept=json_block(tried.kept if tried else None),
-        )
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         add = reverse("admin:journeys_connection_add")
@@ -118,8 +123,6 @@ class ConnectionAdmin(DefinitionAdmin):
         return {
             "missing": [".".join(path) for path, value in secrets_of(record.definition).items() if value is None],
             "used_by": [link(journey) for journey in used],
-            "may_test": self.has_change_permission(request),
-            "example_inputs": _example(record),
         }
 
 

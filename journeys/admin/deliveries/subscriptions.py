@@ -4,13 +4,15 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
+from django.http import HttpRequest
+from django.utils.formats import localize
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
+from engage.admin.parts.acts import Act, Button, Done
 from engage.admin.parts.columns import badge
 from engage.admin.parts.definitions import DefinitionAdmin, DefinitionForm
 from engage.admin.parts.filters import ChoicesDropdownFilter, SelectFilter
@@ -58,10 +60,28 @@ class SubscriptionForm(DefinitionForm):
         return [name for name in names if name] or None
 
 
+def _test(_: Any, __: HttpRequest, subscription: Subscription) -> Done:
+    """Has a test sent: what came of it stands below the fields."""
+    try_subscription(subscription)
+    transaction.on_commit(wakeups.wake_sender, robust=True)
+    said = "A test is on its way. Load the page again to see what came of it."
+    return Done(subscription, said, "Sent a test.")
+
+
+def _resume(_: Any, __: HttpRequest, subscription: Subscription) -> Done:
+    resumed = resume_subscription(subscription)
+    wakeups.wake_sender()
+    return Done(subscription, "It goes on where it has stopped." if resumed else "It is not paused.")
+
+
 @admin.register(Subscription)
 class SubscriptionAdmin(DefinitionAdmin):
     form, resource = SubscriptionForm, SUBSCRIPTIONS
     reads_people = True
+    acts = (
+        Act("test", _test, button=Button("Send a test", "It is sent to the receiver. Send it?")),
+        Act("resume", _resume, noted_as=None, button=lambda one, _: [Button("Resume")] if one.paused_at else []),
+    )
     list_display = ("key", "status", "url", "workspace", "failing_since", "paused_at")
     search_fields = ("key", "=id")
     search_help_text = "Key or id"
@@ -75,7 +95,6 @@ class SubscriptionAdmin(DefinitionAdmin):
         ),
     )  # fmt: skip
     written_once = ("workspace", "key")
-    change_form_outer_before_template: Any = "journeys/admin/subscription.html"
 
     @display(description="state")
     def status(self, subscription: Subscription) -> SafeString:
@@ -83,37 +102,11 @@ class SubscriptionAdmin(DefinitionAdmin):
             return badge("paused", "danger")
         return badge("failing", "warning") if subscription.failing_since is not None else badge("well", "success")
 
-    def get_urls(self) -> list[URLPattern]:
-        own = [
-            self.address("<str:object_id>/test/", self.test, "test", posted=True),
-            self.address("<str:object_id>/resume/", self.resume, "resume", posted=True),
-        ]
-        return [*own, *super().get_urls()]
-
-    def test(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Has a test sent: what came of it stands below the fields."""
-        subscription = self.found(request, object_id, may=self.has_change_permission(request))
-
-        def act() -> tuple[Subscription, str]:
-            try_subscription(subscription)
-            self.log_change(request, subscription, "Sent a test.")
-            wakeups.wake_sender()
-            return subscription, "A test is on its way. Load the page again to see what came of it."
-
-        return self.acted(request, subscription, act)
-
-    def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        subscription = self.found(request, object_id, may=self.has_change_permission(request))
-
-        def act() -> tuple[Subscription, str]:
-            resumed = resume_subscription(subscription)
-            wakeups.wake_sender()
-            return subscription, "It goes on where it has stopped." if resumed else "It is not paused."
-
-        return self.acted(request, subscription, act)
-
-    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
-        return {"may_change": self.has_change_permission(request)}
+    def above(self, record: Subscription) -> str:
+        if record.paused_at is None:
+            return ""
+        since = localize(record.paused_at)
+        return f"It is paused since {since}: {record.last_failure} Resumed, it goes on where it has stopped."
 
 
 show_on(Workspace, Panel(model=Subscription, by="workspace", columns=("__str__", "status", "url", "paused_at")))

@@ -36,12 +36,11 @@ from journeys.admin.journeys.form import JourneyForm
 from journeys.admin.journeys.help import CONTEXT
 from journeys.admin.journeys.sending import SendPages
 from journeys.admin.journeys.suggestions import suggestions
-from journeys.admin.journeys.trying import may_send, may_try
 from journeys.admin.overview.held import held_now, hold_of, move_of
 from journeys.admin.results import JOURNEY_STATE
-from journeys.admin.steering.buttons import STEER, buttons_of
+from journeys.admin.steering.buttons import STEER
 from journeys.admin.steering.how_to_trigger import ways_to_trigger
-from journeys.admin.steering.keeping import KEEPING, ArchivedFilter, may_duplicate
+from journeys.admin.steering.keeping import KEEPING, ArchivedFilter
 from journeys.design.authoring import save_journey
 from journeys.models import Journey, JourneyRevision, SteeringAct
 from journeys.steering.acts import record_act
@@ -49,7 +48,7 @@ from journeys.steering.acts import record_act
 
 @admin.register(Journey)
 class JourneyAdmin(SendPages):
-    acts = (*KEEPING, STEER)
+    acts = (*SendPages.acts, STEER, *KEEPING)
     form = JourneyForm
     list_display = ("name", "key", "workspace", "trigger_type", "state_label", "revision", "updated_at", "id")
     list_filter = (
@@ -130,16 +129,11 @@ class JourneyAdmin(SendPages):
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
         return {
             "ways_to_trigger": ways_to_trigger(record, base=request.build_absolute_uri("/").rstrip("/")),
-            "may_keep": self.has_change_permission(request, record),
-            "may_duplicate": may_duplicate(self, request),
-            "may_try": may_try(request),
-            "may_send": record.trigger_type == Journey.TriggerType.API and may_send(record, request),
             "map": map_of(record, request=request),
             "hold": hold_of(record),
             "moving": move_of(record),
             "left_alone": left_alone_now(request, journey=record),
             "may_try_now": may_try_now(request),
-            "buttons": buttons_of(record, request),
         }
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

@@ -7,18 +7,18 @@ a call by API makes it, noted in the audit as done by who sent it.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.sessions.models import Session
 from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern
 from django.utils.crypto import get_random_string
 from django.utils.safestring import SafeString
 
 from customers.models import Customer
+from engage.admin.parts.acts import Act, Button, may_look
 from engage.admin.parts.columns import badge, link, page_url
 from engage.audit.recording import change, record
 from engage.errors import Refusal
@@ -164,14 +164,15 @@ def send(journey: Journey, form: SendForm) -> Trigger:
     return trigger
 
 
+def _sending(journey: Journey, request: HttpRequest) -> list[Button]:
+    by_call = journey.trigger_type == Journey.TriggerType.API
+    return [Button("Send…")] if by_call and may_send(journey, request) else []
+
+
 class SendPages(JourneyPages):
     """Adds the page to the admin of journeys."""
 
-    def get_urls(self) -> list[URLPattern]:
-        return [self.address("<str:object_id>/send/", self.send_it, "send"), *super().get_urls()]
-
-    def send_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        journey = self.found(request, object_id, may=True)
+    def send_it(self, request: HttpRequest, journey: Journey) -> HttpResponse:
         if not may_send(journey, request):
             raise PermissionDenied
         form, trial = SendForm(journey, request), None
@@ -203,3 +204,8 @@ class SendPages(JourneyPages):
             request, f"{'Scheduled for' if due else 'Sent to'} {trigger.customers:,}{due and f', due {due}'}."
         )
         return HttpResponseRedirect(page)
+
+    acts: ClassVar[Sequence[Act]] = (
+        *JourneyPages.acts,
+        Act("send", send_it, opens=True, may=may_look, button=_sending),
+    )

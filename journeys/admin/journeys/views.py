@@ -1,15 +1,17 @@
 """Pages about a journey beside its own: what is wrong with a draft, and trying it."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 
+from engage.admin.parts.acts import Act, Button, may_add, may_look
 from engage.admin.parts.columns import page_url
 from engage.admin.parts.records import RecordAdmin
 from engage.audit.acting import by_staff
@@ -27,25 +29,22 @@ from journeys.admin.journeys.studio import (
     told_of,
 )
 from journeys.admin.journeys.trying import TryForm, may_send, may_try, sent, tried
+from journeys.admin.steering.keeping import may_roll_back
 from journeys.design.drafts import discard_draft, draft_of, keep_draft, publish_draft
 from journeys.models import Journey
 
 
-class JourneyPages(RecordAdmin):
-    """Adds their addresses to the admin of journeys."""
+def _may_try(_: Any, request: HttpRequest) -> bool:
+    return may_try(request)
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.address("draft/", self.draft, "new_draft", posted=True),
-            self.address("<str:object_id>/try/", self.try_it, "try"),
-            self.address("<str:object_id>/draft/", self.draft, "draft", posted=True),
-            self.address("<str:object_id>/steps/", self.studio, "steps"),
-            self.address("<str:object_id>/steps/keep/", self.keep, "keep", posted=True),
-            self.address("<str:object_id>/steps/preview/", self.preview, "preview", posted=True),
-            self.address("<str:object_id>/steps/publish/", self.publish, "publish"),
-            self.address("<str:object_id>/steps/discard/", self.discard, "discard", posted=True),
-            *super().get_urls(),
-        ]
+
+def _to_steps(_: Journey, request: HttpRequest) -> list[Button]:
+    may_edit = request.user.has_perm("journeys.change_journey") and may_write_content(request)
+    return [Button("Edit" if may_edit else "Look at the steps", look="first")]
+
+
+class JourneyPages(RecordAdmin):
+    """Adds them to the admin of journeys."""
 
     def page_beside(
         self, journey: Journey, request: HttpRequest, template: str, *, title: str, **shown: Any
@@ -54,22 +53,16 @@ class JourneyPages(RecordAdmin):
         about = {"media": self.media, "original": journey, "page": page_url(journey)}
         return self.page(request, template, title=title, **about, **shown)
 
-    def draft(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
+    def draft(self, request: HttpRequest, journey: Journey | None) -> HttpResponse:
         """Tells what is wrong with the form as it is sent, and how it would be drawn; saves nothing."""
-        may_edit = self.has_change_permission(request) if object_id else self.has_add_permission(request)
-        if not (may_edit and may_write_content(request)):
+        if not may_write_content(request):
             raise PermissionDenied(WHY_NOT)
-        journey = self.found(request, object_id, may=True) if object_id else None
         form = self.get_form(request, journey, change=journey is not None)
         return JsonResponse(checked_form(form(request.POST, instance=journey)))
 
-    def _may_edit(self, request: HttpRequest) -> bool:
-        return bool(self.has_change_permission(request)) and may_write_content(request)
-
-    def studio(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def studio(self, request: HttpRequest, journey: Journey) -> HttpResponse:
         """The page on which the journey is edited step by step; disabled for who may only look."""
-        journey = self.found(request, object_id, may=True)
-        may_edit = self._may_edit(request)
+        may_edit = may_roll_back(self, request)
         return self.page_beside(
             journey,
             request,
@@ -79,9 +72,8 @@ class JourneyPages(RecordAdmin):
             studio=studio_of(journey, request=request, may_edit=may_edit, now=timezone.now()),
         )
 
-    def keep(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def keep(self, request: HttpRequest, journey: Journey) -> HttpResponse:
         """Keeps what is sent as the draft, and tells what is wrong with it."""
-        journey = self.found(request, object_id, may=self._may_edit(request))
         try:
             content = sent_content(request)
             draft = keep_draft(
@@ -97,17 +89,15 @@ class JourneyPages(RecordAdmin):
             return JsonResponse({**there, "message": refusal.message}, status=refusal.status)
         return JsonResponse({**checked(journey, content), **told_of(draft, journey)})
 
-    def preview(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def preview(self, request: HttpRequest, journey: Journey) -> HttpResponse:
         """What a text comes to for the customer who is named."""
-        journey = self.found(request, object_id, may=may_try(request))
         try:
             return JsonResponse({"text": previewed(journey, request)})
         except Refusal as refusal:
             return JsonResponse({"message": refusal.message}, status=refusal.status)
 
-    def publish(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def publish(self, request: HttpRequest, journey: Journey) -> HttpResponse:
         """Shows what the draft changes and for how many, and publishes it for who has seen that."""
-        journey = self.found(request, object_id, may=self._may_edit(request))
         if request.method == "POST":
             said = {name: request.POST.get(name) == "yes" for name in ("knowingly", "move", "open")}
             by = by_staff(request.user.get_username())
@@ -141,9 +131,8 @@ class JourneyPages(RecordAdmin):
             **publishing(journey, draft, request=request),
         )
 
-    def discard(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def discard(self, request: HttpRequest, journey: Journey) -> HttpResponse:
         """Throws the draft away."""
-        journey = self.found(request, object_id, may=self._may_edit(request))
         try:
             discard_draft(journey, version=sent_version(request))
         except Refusal as refusal:
@@ -152,9 +141,8 @@ class JourneyPages(RecordAdmin):
             self.message_user(request, "The draft is thrown away.")
         return HttpResponseRedirect(reverse("admin:journeys_journey_steps", args=[quote(journey.pk)]))
 
-    def try_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def try_it(self, request: HttpRequest, journey: Journey) -> HttpResponse:
         """Shows what the journey would do to a customer, and sends them through for those who ask for that."""
-        journey = self.found(request, object_id, may=may_try(request))
         if "send" in request.POST and not may_send(journey, request):
             raise PermissionDenied
         form, trial = TryForm(journey, request), None
@@ -177,3 +165,14 @@ class JourneyPages(RecordAdmin):
             trial=trial,
             may_send=may_send(journey, request),
         )
+
+    acts: ClassVar[Sequence[Act]] = (
+        Act("new_draft", draft, route="draft", of_list=True, may=may_add, noted_as=None),
+        Act("draft", draft, noted_as=None),
+        Act("steps", studio, opens=True, may=may_look, button=_to_steps),
+        Act("keep", keep, route="steps/keep", may=may_roll_back, noted_as=None),
+        Act("preview", preview, route="steps/preview", may=_may_try, noted_as=None),
+        Act("publish", publish, route="steps/publish", opens=True, may=may_roll_back),
+        Act("discard", discard, route="steps/discard", may=may_roll_back, noted_as=None),
+        Act("try", try_it, opens=True, may=_may_try, button=Button("Try it")),
+    )

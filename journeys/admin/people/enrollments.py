@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest
 from unfold.contrib.filters.admin import RadioFilter
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
-from engage.admin.parts.acts import Act, Done
+from engage.admin.parts.acts import Act, Button, Done, Input, permitted
 from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest
@@ -57,6 +57,16 @@ def _end(_: Any, request: HttpRequest, enrollment: Enrollment) -> Done:
     return Done(enrollment, "The enrollment was ended.")
 
 
+def _ending(enrollment: Enrollment, _: HttpRequest) -> list[Button]:
+    look, placeholder = "engage-reason", "Why it is ended"
+    reason = Input(
+        name="reason", label="Reason", placeholder=placeholder, at_most=LONGEST_REASON, required=True, look=look
+    )
+    asks = "No further step will follow. End this enrollment?"
+    is_active = enrollment.state == Enrollment.State.ACTIVE
+    return [Button("End it now", asks, look="first danger", inputs=[reason])] if is_active else []
+
+
 def _send_again(_: Any, request: HttpRequest, enrollment: Enrollment, delivery_id: int) -> Done:
     if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
         raise Http404
@@ -68,17 +78,12 @@ def _send_again(_: Any, request: HttpRequest, enrollment: Enrollment, delivery_i
 @admin.register(Enrollment)
 class EnrollmentAdmin(ReadOnlyAdmin):
     acts = (
+        Act("end", _end, may=permitted("journeys.change_enrollment"), noted_as=AuditEntry.Action.ENDED, button=_ending),
         Act(
-            name="end",
-            may=lambda _, request: request.user.has_perm("journeys.change_enrollment"),
-            do=_end,
-            noted_as=AuditEntry.Action.ENDED,
-        ),
-        Act(
-            name="send_again",
+            "send_again",
+            _send_again,
             route="webhooks/<int:delivery_id>/send-again",
-            may=lambda _, request: request.user.has_perm("journeys.change_webhookdelivery"),
-            do=_send_again,
+            may=permitted("journeys.change_webhookdelivery"),
             noted_as=AuditEntry.Action.SENT_AGAIN,
         ),
     )
@@ -126,4 +131,4 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         return Q(customer__in=[customer.pk for customer in customers_known_as(text, request)])
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
-        return {"timeline": timeline_of(record, request=request), "longest_reason": LONGEST_REASON}
+        return {"timeline": timeline_of(record, request=request)}

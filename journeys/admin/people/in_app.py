@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
-from engage.admin.parts.acts import Act, Done
+from engage.admin.parts.acts import Act, Button, Done, Place, permitted
 from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest
@@ -16,8 +16,9 @@ from journeys.in_app.withdrawing import withdraw
 from journeys.models import InAppDelivery
 
 
-def _may_withdraw(_: Any, request: HttpRequest) -> bool:
-    return request.user.has_perm("journeys.change_inappdelivery")
+def _withdrawing(delivery: InAppDelivery, _: HttpRequest) -> list[Button]:
+    asks = "No page will show it any more. Withdraw the message?"
+    return [Button("Withdraw", asks, look="first danger")] if delivery.ended_at is None else []
 
 
 def _withdraw(_: Any, request: HttpRequest, delivery: InAppDelivery) -> Done:
@@ -28,7 +29,16 @@ def _withdraw(_: Any, request: HttpRequest, delivery: InAppDelivery) -> Done:
 
 @admin.register(InAppDelivery)
 class InAppDeliveryAdmin(ReadOnlyAdmin):
-    acts = (Act(name="withdraw", may=_may_withdraw, do=_withdraw, noted_as=None),)
+    acts = (
+        Act(
+            "withdraw",
+            _withdraw,
+            may=permitted("journeys.change_inappdelivery"),
+            noted_as=None,
+            button=_withdrawing,
+            place=Place.BELOW,
+        ),
+    )
     list_display = ("customer", "message_id", "state", "created_at", "shown_at", "ended_at", "workspace", "id")
     list_display_links = ("created_at", "id")
     titled_by = ("message_id", "customer")
@@ -41,10 +51,6 @@ class InAppDeliveryAdmin(ReadOnlyAdmin):
         (None, {"fields": (("priority", "withdraw_on_exit"), "values", "action_id")}),
         (None, {"fields": (("created_at", "expires_at"), ("shown_at", "ended_at"))}),
     )
-    change_form_outer_after_template: Any = "journeys/admin/in_app.html"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         return Q(customer__in=[customer.pk for customer in customers_known_as(text, request)])
-
-    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
-        return {"may_withdraw": record.ended_at is None and _may_withdraw(self, request)}

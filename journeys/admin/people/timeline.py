@@ -38,7 +38,6 @@ class Timeline:
     drawing: Drawing | None
     table: dict[str, Any]
     earlier: int
-    may_end: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +75,6 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
         drawing=drawing_of(history) if may_view(Journey, request=request) else None,
         table={"headers": _HEADERS, "rows": list(_rows(history, staff, messages))},
         earlier=steps[0].run.ordinal if steps else 0,
-        may_end=read.state == Enrollment.State.ACTIVE and may("journeys.change_enrollment"),
     )
 
 

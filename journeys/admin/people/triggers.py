@@ -13,7 +13,7 @@ from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, Selec
 from engage.admin.parts.records import ReadOnlyAdmin
 from journeys.admin.people.call import table_of_call
 from journeys.admin.results import counted_results
-from journeys.admin.steering.buttons import CANCEL, button_of, may_steer
+from journeys.admin.steering.buttons import CANCEL
 from journeys.jobs.progress import count_jobs
 from journeys.models import Chunk, EnrollmentJob, Trigger
 
@@ -37,12 +37,10 @@ class TriggerAdmin(ReadOnlyAdmin):
         (None, {"fields": (("form", "customers"), ("queued_at", "expires_at"), "results")}),
         (None, {"fields": ("event", "request_id", "traceparent", "payload")}),
     )
-    change_form_outer_before_template: Any = "journeys/admin/steering.html"
     change_form_outer_after_template: Any = "journeys/admin/call.html"
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
-        buttons = [button_of(record)] if may_steer(self, request) else []
-        return {"call": table_of_call(record, request=request), "buttons": buttons}
+        return {"call": table_of_call(record, request=request)}
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         if (named := EnrollmentJob.named(text)) is not None:

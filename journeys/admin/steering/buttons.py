@@ -9,11 +9,10 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
-from engage.admin.parts.acts import Act, Done
+from engage.admin.parts.acts import Act, Button, Done, permitted
 from engage.admin.parts.columns import page_url
 from engage.admin.parts.records import RecordAdmin
 from engage.audit.acting import by_staff
@@ -22,7 +21,7 @@ from engage.errors import Refusal
 from journeys import wakeups
 from journeys.design.opening import activate, close
 from journeys.due import Due
-from journeys.models import Journey, Trigger
+from journeys.models import Journey
 from journeys.steering.aborting import abort
 from journeys.steering.cancelling import cancel_trigger
 from journeys.steering.holding import MOST_PER_MINUTE, hold, resume
@@ -70,8 +69,8 @@ class CancelForm(ReasonForm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Button:
-    """A button: its name, what it asks, what follows, and what does it. `shown` are the numbers that matter.
+class Steering:
+    """What is done: its name, what is asked before, what follows, and what does it. `shown` are numbers that matter.
 
     `do` takes a record, the actor and what the form says, and with `dry_run` changes nothing.
     """
@@ -85,9 +84,12 @@ class Button:
     do: Callable[..., Any]
     danger: bool = False
 
+    def button(self, *, more: bool = False, **route: str) -> Button:
+        return Button(f"{self.name}…", look="danger" if self.danger else "", more=more, route=route)
 
-BUTTONS: Mapping[str, Button] = {
-    "hold": Button(
+
+STEERING: Mapping[str, Steering] = {
+    "hold": Steering(
         name="Hold",
         question="Hold the journey “{}”?",
         what_follows="Nobody steps any more and no webhook is sent. Customers still enter, and waits keep their times.",
@@ -96,7 +98,7 @@ BUTTONS: Mapping[str, Button] = {
         shown=("queued", "inside"),
         do=hold,
     ),
-    "resume": Button(
+    "resume": Steering(
         name="Resume",
         question="Resume the journey “{}”?",
         what_follows="What became due while it was held goes on.",
@@ -105,7 +107,7 @@ BUTTONS: Mapping[str, Button] = {
         shown=("released", "inside", "queued"),
         do=resume,
     ),
-    "pace": Button(
+    "pace": Steering(
         name="Change the pace",
         question="Change the pace at which “{}” goes on?",
         what_follows="What is left of what became due while it was held goes on at this pace.",
@@ -114,7 +116,7 @@ BUTTONS: Mapping[str, Button] = {
         shown=("released", "inside"),
         do=resume,
     ),
-    "close": Button(
+    "close": Steering(
         name="Close",
         question="Close the journey “{}”?",
         what_follows="Nobody enters any more, not even those who are queued and due. Those inside go on.",
@@ -123,7 +125,7 @@ BUTTONS: Mapping[str, Button] = {
         shown=("queued", "inside"),
         do=lambda journey, **said: close(journey, now=timezone.now(), **said),
     ),
-    "activate": Button(
+    "activate": Steering(
         name="Activate",
         question="Activate the journey “{}”?",
         what_follows="Customers enter again.",
@@ -132,7 +134,7 @@ BUTTONS: Mapping[str, Button] = {
         shown=("queued", "inside"),
         do=lambda journey, **said: activate(journey, now=timezone.now(), **said),
     ),
-    "abort": Button(
+    "abort": Steering(
         name="Abort",
         question="Abort the journey “{}”?",
         what_follows="It is closed, and all inside leave it, for good. What is queued or scheduled enters nobody.",
@@ -143,7 +145,7 @@ BUTTONS: Mapping[str, Button] = {
         danger=True,
     ),
 }
-_CANCEL = Button(
+_CANCEL = Steering(
     name="Cancel",
     question="Take this call back: {}?",
     what_follows="Its jobs that are not decided never are. Those who have entered by it stay, or leave if you say so.",
@@ -162,8 +164,8 @@ _OF_STATE = {
 }
 
 
-def buttons_of(journey: Journey, request: HttpRequest) -> list[dict[str, Any]]:
-    """The acts that its state allows and that this member of staff may do, as the template draws them."""
+def _steering(journey: Journey, request: HttpRequest) -> list[Button]:
+    """What its state allows and this member of staff may do; all but the first in a menu."""
     names = _OF_STATE[journey.state]
     if journey.state is Journey.State.HELD and not journey.active:
         names = ("resume", "activate", "abort")
@@ -171,21 +173,11 @@ def buttons_of(journey: Journey, request: HttpRequest) -> list[dict[str, Any]]:
         names = ("pace", *names)
     if journey.archived_at is not None:
         names = tuple(name for name in names if name != "activate")
-    return [
-        {"act": BUTTONS[name], "href": reverse("admin:journeys_journey_steer", args=[journey.pk, name])}
-        for name in names
-        if _may(name, request)
-    ]
+    allowed = [name for name in names if _may(name, request)]
+    return [STEERING[name].button(more=number > 0, act=name) for number, name in enumerate(allowed)]
 
 
-def button_of(trigger: Trigger) -> dict[str, Any]:
-    """The one that takes the call back."""
-    return {"act": _CANCEL, "href": reverse("admin:journeys_trigger_cancel", args=[trigger.pk])}
-
-
-def may_steer(_: Any, request: HttpRequest) -> bool:
-    """Whoever may change journeys may steer them."""
-    return request.user.has_perm("journeys.change_journey")
+may_steer = permitted("journeys.change_journey")
 
 
 def _may(act: str, request: HttpRequest) -> bool:
@@ -193,62 +185,70 @@ def _may(act: str, request: HttpRequest) -> bool:
     return may_steer(None, request) or (act in _HOLDING and request.user.has_perm(right_to("hold", Journey)))
 
 
-def _form_of(button: Button, request: HttpRequest) -> ReasonForm:
-    return button.form(request.POST if request.method == "POST" else None)
+def _form_of(step: Steering, request: HttpRequest) -> ReasonForm:
+    return step.form(request.POST if request.method == "POST" else None)
 
 
-def _ask(button: Button, model_admin: RecordAdmin, request: HttpRequest, record: Any) -> HttpResponse | None:
+def _ask(step: Steering, model_admin: RecordAdmin, request: HttpRequest, record: Any) -> HttpResponse | None:
     """The page that asks, with numbers, until it is answered."""
-    form = _form_of(button, request)
+    form = _form_of(step, request)
     if form.is_valid():
         return None
     try:
-        would = button.do(record, actor=by_staff(request.user.get_username()), reason="", dry_run=True)
+        would = step.do(record, actor=by_staff(request.user.get_username()), reason="", dry_run=True)
     except Refusal as refusal:
         model_admin.message_user(request, refusal.message, messages.ERROR)
         return HttpResponseRedirect(page_url(record))
     return model_admin.page(
         request,
         "journeys/admin/steer.html",
-        title=button.name,
+        title=step.name,
         original=record,
-        asked=button.question.format(record),
-        act=button,
+        asked=step.question.format(record),
+        act=step,
         form=form,
-        numbers=_numbers(button, would),
+        numbers=_numbers(step, would),
         back=page_url(record),
     )
 
 
-def _do(button: Button, _: RecordAdmin, request: HttpRequest, record: Any) -> Done:
-    form = _form_of(button, request)
+def _do(step: Steering, _: RecordAdmin, request: HttpRequest, record: Any) -> Done:
+    form = _form_of(step, request)
     form.full_clean()
-    did = button.do(record, actor=by_staff(request.user.get_username()), **form.cleaned_data)
+    did = step.do(record, actor=by_staff(request.user.get_username()), **form.cleaned_data)
     wakeups.wake(Due(walk=True, webhooks=True))
-    numbers = ", ".join(f"{number:,} {label}" for number, label in _numbers(button, did))
+    numbers = ", ".join(f"{number:,} {label}" for number, label in _numbers(step, did))
     left = "" if getattr(did, "settled", True) else NOT_SETTLED
     left += "" if getattr(did, "all_withdrawn", True) else NOT_WITHDRAWN
-    return Done(record, f"{button.done} {numbers}.{left}")
+    return Done(record, f"{step.done} {numbers}.{left}")
 
 
-def _button(act: str, request: HttpRequest) -> Button:
-    if act not in BUTTONS:
+def _named(act: str, request: HttpRequest) -> Steering:
+    if act not in STEERING:
         raise Http404
     if not _may(act, request):
         raise PermissionDenied
-    return BUTTONS[act]
+    return STEERING[act]
 
 
 STEER = Act(
-    name="steer",
+    "steer",
+    lambda admin, request, record, act: _do(_named(act, request), admin, request, record),
     route="steer/<str:act>",
     may=lambda _, request: _may("hold", request),
-    asks=lambda admin, request, record, act: _ask(_button(act, request), admin, request, record),
-    do=lambda admin, request, record, act: _do(_button(act, request), admin, request, record),
+    asks=lambda admin, request, record, act: _ask(_named(act, request), admin, request, record),
     noted_as=None,
+    button=_steering,
 )
-CANCEL = Act(name="cancel", may=may_steer, asks=partial(_ask, _CANCEL), do=partial(_do, _CANCEL), noted_as=None)
+CANCEL = Act(
+    "cancel",
+    partial(_do, _CANCEL),
+    may=may_steer,
+    asks=partial(_ask, _CANCEL),
+    noted_as=None,
+    button=_CANCEL.button(),
+)
 
 
-def _numbers(button: Button, outcome: Any) -> list[tuple[int, str]]:
-    return [(getattr(outcome, name), _LABELS[name]) for name in button.shown]
+def _numbers(step: Steering, outcome: Any) -> list[tuple[int, str]]:
+    return [(getattr(outcome, name), _LABELS[name]) for name in step.shown]

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from unfold.contrib.filters.admin import RadioFilter
 
-from engage.admin.parts.acts import Act, Done
+from engage.admin.parts.acts import Act, Button, Done, Input, Place, may_add, may_change
 from engage.audit.acting import by_staff
 from engage.http.query_strings import whole_number
 from journeys.admin.content_rights import may_write_content
@@ -31,10 +31,6 @@ class ArchivedFilter(RadioFilter):
         return queryset.filter(archived_at__isnull=self.value() != "yes")
 
 
-def may_change(model_admin: Any, request: HttpRequest) -> bool:
-    return bool(model_admin.has_change_permission(request))
-
-
 def may_roll_back(model_admin: Any, request: HttpRequest) -> bool:
     """Whether this member of staff may write steps, which an earlier revision brings back."""
     return may_change(model_admin, request) and may_write_content(request)
@@ -42,7 +38,7 @@ def may_roll_back(model_admin: Any, request: HttpRequest) -> bool:
 
 def may_duplicate(model_admin: Any, request: HttpRequest) -> bool:
     """A copy has the credentials of the receivers, and whoever may change it may send them elsewhere."""
-    return bool(model_admin.has_add_permission(request)) and may_roll_back(model_admin, request)
+    return may_add(model_admin, request) and may_roll_back(model_admin, request)
 
 
 def _archive(_: Any, request: HttpRequest, journey: Journey) -> Done:
@@ -69,9 +65,25 @@ def _roll_back(_: Any, request: HttpRequest, journey: Journey) -> Done:
     return Done(journey, f"Rolled back to revision {number}: this is revision {saved.journey.revision}.")
 
 
+def _archiving(journey: Journey, _: HttpRequest) -> list[Button]:
+    managed = f"It is managed by {journey.managed_by}. " if journey.managed_by else ""
+    follows = "It is hidden from the list and takes in no more customers; customers who are inside go on."
+    asks = f"{managed}{follows} Archive it?"
+    return [] if journey.archived_at else [Button("Archive", asks, tab="settings")]
+
+
+def _restoring(journey: Journey, _: HttpRequest) -> list[Button]:
+    return [Button("Restore from the archive", tab="settings")] if journey.archived_at else []
+
+
+def _duplicating(journey: Journey, _: HttpRequest) -> list[Button]:
+    key = Input(name="key", value=f"{journey.key[:95]}-copy", label="Key of the copy", at_most=100, required=True)
+    return [Button("Duplicate", inputs=[key], tab="settings")]
+
+
 KEEPING = (
-    Act(name="archive", may=may_change, do=_archive),
-    Act(name="restore", may=may_change, do=_restore),
-    Act(name="duplicate", may=may_duplicate, do=_duplicate),
-    Act(name="roll_back", route="roll-back", may=may_roll_back, do=_roll_back),
+    Act("duplicate", _duplicate, may=may_duplicate, button=_duplicating, place=Place.BELOW),
+    Act("restore", _restore, button=_restoring, place=Place.BELOW),
+    Act("archive", _archive, button=_archiving, place=Place.BELOW),
+    Act("roll_back", _roll_back, may=may_roll_back),
 )

@@ -9,7 +9,7 @@ from django.db.models.expressions import RawSQL
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -17,6 +17,7 @@ from unfold.decorators import display
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
 from customers.models import Customer
+from engage.admin.parts.acts import Act
 from engage.admin.parts.columns import badge, count_up_to, link, may_view, moment, page_url
 from engage.admin.parts.filters import ExactFilter, TimesFilter
 from engage.http.query_strings import whole_number
@@ -41,10 +42,19 @@ _STEP = StepRun.objects.filter(enrollment_id=OuterRef("enrollment_id"), ordinal=
 _TRIED_AT = RawSQL(NEXT_ATTEMPT.replace("{of}", "journeys_webhookdelivery"), (), output_field=DateTimeField())  # noqa: S611
 
 
+def _sent(model_admin: SendsAgain, request: HttpRequest, _: None) -> HttpResponse:
+    """All that was sent, delivered or not."""
+    return model_admin.page(request, "journeys/admin/sent.html", title="Deliveries", opts=None, **sent_list(request))
+
+
 @admin.register(WebhookDelivery)
 class FailureAdmin(SendsAgain):
     """Lists what failed. A delivery has no page of its own: it stands in its enrollment's timeline."""
 
+    acts = (
+        *SendsAgain.acts,
+        Act("sent", _sent, of_list=True, opens=True, may=lambda _, request: bool(kinds_seen(request))),
+    )
     list_display = (
         "customer",
         "journey",
@@ -54,7 +64,6 @@ class FailureAdmin(SendsAgain):
         "attempts",
         "failed_at",
         "workspace",
-        "again_button",
     )
     list_display_links: Any = ("failed_at",)
     list_filter = (
@@ -74,7 +83,6 @@ class FailureAdmin(SendsAgain):
         hidden = {
             "customer": not may_view(Customer, request=request),
             "journey": not may_view(Journey, request=request),
-            "again_button": not self.has_send_permission(request),
         }
         return [column for column in super().get_list_display(request) if not hidden.get(column, False)]
 
@@ -126,21 +134,6 @@ class FailureAdmin(SendsAgain):
         if delivery.state == WebhookDelivery.State.WAITING:
             return format_html("next attempt {}", moment(delivery.tried_at) or "once its host is released")
         return moment(delivery.due_at)
-
-    @display(description="")
-    def again_button(self, delivery: WebhookDelivery) -> SafeString | str:
-        if delivery.state != WebhookDelivery.State.FAILED:
-            return ""
-        return render_to_string("journeys/admin/failures/again_button.html", {"delivery": delivery})
-
-    def get_urls(self) -> list[URLPattern]:
-        return [self.address("sent/", self.sent, "sent"), *super().get_urls()]
-
-    def sent(self, request: HttpRequest) -> HttpResponse:
-        """All that was sent, delivered or not."""
-        if not kinds_seen(request):
-            raise PermissionDenied
-        return self.page(request, "journeys/admin/sent.html", title="Deliveries", opts=None, **sent_list(request))
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Goes to the timeline in which it stands, for who may see that."""

@@ -1,7 +1,8 @@
 """Sending failed webhooks again: one, the chosen, or all that match, after asking; and how far that has come."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import BadRequest, PermissionDenied
@@ -9,10 +10,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from engage.admin.parts.acts import Act, Button, Input, Place, may_look, permitted
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.admin.rights.reach import reachable
 from engage.audit.recording import Change, change, record
@@ -25,19 +27,25 @@ from journeys.webhooks.circuits import try_now
 from journeys.webhooks.failures import count_by_workspace
 from journeys.webhooks.resending import ask_to_resend, resend
 
+ASKS_AGAIN = (
+    "The same body is sent once more, under the same id, and what goes by a connection as that is now; the journey "
+    "does not change. Send it?"
+)
 _RESENDINGS_SHOWN = timedelta(hours=1)
+
+
+def _again(delivery: WebhookDelivery, _: HttpRequest) -> list[Button]:
+    chosen = Input(name="chosen", value=str(delivery.pk))
+    called = f"Send {delivery.webhook_id} again"
+    again = Button("Send again", ASKS_AGAIN, inputs=[chosen], called=called)
+    return [again] if delivery.state == WebhookDelivery.State.FAILED else []
+
+
+_may_send = permitted("journeys.change_webhookdelivery")
 
 
 class SendsAgain(ReadOnlyAdmin):
     """The action of the list, and the pages behind its buttons."""
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.address("send-again/", self.send_again_view, "send_again"),
-            self.address("sending-again/", self.progress_view, "sending_again"),
-            self.address("try-now/", self.try_now_view, "try_now", posted=True),
-            *super().get_urls(),
-        ]
 
     @admin.action(description="Send again", permissions=["send"])
     def send_chosen_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
@@ -46,12 +54,10 @@ class SendsAgain(ReadOnlyAdmin):
         return self._ask(request, number=len(ids), chosen=ids)
 
     def has_send_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.has_perm("journeys.change_webhookdelivery"))
+        return _may_send(self, request)
 
-    def send_again_view(self, request: HttpRequest) -> HttpResponse:
+    def send_again_view(self, request: HttpRequest, _: None) -> HttpResponse:
         """Asks about all that match, and sends again what was asked about: one, the chosen, or all that match."""
-        if not (self.has_send_permission(request) and self.has_view_permission(request)):
-            raise PermissionDenied
         if request.method != "POST":
             return self._ask(request, number=sum(count_by_workspace(wanted_by(request)).values()))
         sent = request.POST.getlist("chosen")
@@ -100,10 +106,10 @@ class SendsAgain(ReadOnlyAdmin):
             back=f"{_list()}?{conditions_in(request)}",
         )
 
-    def try_now_view(self, request: HttpRequest) -> HttpResponse:
+    def try_now_view(self, request: HttpRequest, _: None) -> HttpResponse:
         """Has something that is left alone tried at once, and goes back to where that was asked for."""
         workspace = reachable(Workspace.objects.all(), request=request).filter(pk=request.POST.get("workspace")).first()
-        if not self.has_send_permission(request) or workspace is None:
+        if workspace is None:
             raise PermissionDenied
         host, source = request.POST.get("host", ""), request.POST.get("source")
         with transaction.atomic():
@@ -119,11 +125,23 @@ class SendsAgain(ReadOnlyAdmin):
         allowed = url_has_allowed_host_and_scheme(opened, {request.get_host()})
         return HttpResponseRedirect(opened if allowed else reverse("admin:index"))
 
-    def progress_view(self, request: HttpRequest) -> HttpResponse:
+    def progress_view(self, request: HttpRequest, _: None) -> HttpResponse:
         """How far sending again has come: a part of the page, which a script fetches again and again."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         return TemplateResponse(request, "journeys/admin/failures/progress.html", {"resendings": resendings(request)})
+
+    acts: ClassVar[Sequence[Act]] = (
+        Act(
+            "send_again",
+            send_again_view,
+            of_list=True,
+            opens=True,
+            may=lambda admin, request: may_look(admin, request) and _may_send(admin, request),
+            button=_again,
+            place=Place.ROW,
+        ),
+        Act("sending_again", progress_view, of_list=True, opens=True, may=may_look),
+        Act("try_now", try_now_view, of_list=True, may=_may_send, noted_as=None),
+    )
 
 
 def resendings(request: HttpRequest) -> list[Resending]:
