@@ -110,7 +110,6 @@ def test_who_may_not_write_steps_may_not_have_them_checked(staff: Client, acme: 
     may = staff_with("view_journey", "change_journey", "view_customer")
     assert may.post(of(journey), said(steps=STEPS)).status_code == 200
     assert may.post(NEW, said()).status_code == 403
-    assert staff.get(of(journey)).status_code == 405
     assert staff.post("/admin/journeys/journey/nobody/draft/", said()).status_code == 404
     assert Client().post(NEW, said()).status_code == 302
     strict = Client(enforce_csrf_checks=True, headers={"cookie": f"sessionid={staff.cookies['sessionid'].value}"})

@@ -111,7 +111,6 @@ def test_who_may_only_look_keeps_nothing_and_sees_no_credentials(onlooker: Clien
     for what in ("archive", "restore", "duplicate", "roll-back"):
         path = page_url(journey).replace("/change/", f"/{what}/")
         assert onlooker.post(path, {"number": 1, "key": "x"}).status_code == 403
-        assert onlooker.get(path).status_code == 405
     journey.refresh_from_db()
     assert (journey.active, journey.revision, Journey.objects.count()) == (True, 2, 1)
 
