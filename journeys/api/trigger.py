@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework.request import Request
+from rest_framework.request import Request as HttpRequest
 
 from customers.api.path_ids import ADA, BOB
 from customers.audience.segments import ErrorResolvingSegments
@@ -50,6 +50,7 @@ from journeys.api.trigger_bodies import NOBODY_NAMED, TriggerBody
 from journeys.entering.dry_runs import Tried, dry_run_many, dry_run_one, dry_run_recipients
 from journeys.entering.payloads import PayloadInvalid
 from journeys.entering.recipients import recipients_queued_before, trigger_recipients
+from journeys.entering.terms import Request
 from journeys.entering.trigger import (
     ExcludedOne,
     InvalidJourneyType,
@@ -252,37 +253,22 @@ def trigger_journey(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answe
     virtual clock that skips over waits. Nothing is written and nothing is queued. A dry run counts
     towards the rate limit.
     """
+    request = asked.body.request(workspace_id=asked.workspace_id, journey_id=journey_id, called_by=asked.key.id)
     if asked.query.dry_run:  # it shows what is known of people
         require_scope(asked.key.scopes, Scope.CUSTOMERS_READ)
-        return _tried(asked, journey_id)
-    body = asked.body
-    if body.recipients:
-        return _recipients(asked, journey_id)
-    if body.recipient is None:
-        return _many(asked, journey_id)
-    outcome = trigger_one(
-        workspace_id=asked.workspace_id,
-        journey_id=journey_id,
-        recipient=body.recipient,
-        exclude_external_ids=body.excluded,
-        payload=body.payload,
-        called_by=asked.key.id,
-        terms=body.terms,
-    )
+        return _tried(asked, request)
+    if asked.body.recipients:
+        return _recipients(asked, request)
+    if asked.body.recipient is None:
+        return _many(asked, request)
+    outcome = trigger_one(request, asked.body.recipient)
     return _done(outcome, _EXCLUDED_SAYS) if isinstance(outcome, ExcludedOne) else Answered(data=outcome)
 
 
-def _many(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
+def _many(asked: Asked[TriggerBody, DryRun], request: Request) -> Answered[Triggered] | LongAnswer:
     with ExitStack() as work:
         work.enter_context(_work_on(asked.body.audience, workspace_id=asked.workspace_id))
-        queued = trigger_many(
-            workspace_id=asked.workspace_id,
-            journey_id=journey_id,
-            audience=asked.body.audience,
-            payload=asked.body.payload,
-            called_by=asked.key.id,
-            terms=asked.body.terms,
-        )
+        queued = trigger_many(request, asked.body.audience)
         return _told(asked, queued, work.pop_all())
 
 
@@ -308,17 +294,9 @@ def _work_on(audience: Audience, *, workspace_id: str) -> AbstractContextManager
     return in_one_thread() if is_large(audience, workspace_id=workspace_id) else nullcontext()
 
 
-def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
+def _recipients(asked: Asked[TriggerBody, DryRun], request: Request) -> Answered[Triggered] | LongAnswer:
     sent, refused = read_recipients(asked.body.recipients or (), entrance=asked.body.entrance_id)
-    queued = trigger_recipients(
-        workspace_id=asked.workspace_id,
-        journey_id=journey_id,
-        recipients=sent,
-        exclude_external_ids=asked.body.excluded,
-        payload=asked.body.payload,
-        called_by=asked.key.id,
-        terms=asked.body.terms,
-    )
+    queued = trigger_recipients(request, sent)
     refused = with_those_found(refused, twice=queued.twice, broken=queued.broken)
     if _prefers_minimal(asked.request):
         data = QueuedManyData.of_recipients(queued, refused, listed=False)
@@ -334,49 +312,26 @@ def _recipients(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[
     return long_answer(whole(data), facts=facts, status=HTTPStatus.ACCEPTED)
 
 
-def _tried(asked: Asked[TriggerBody, DryRun], journey_id: str) -> Answered[Triggered] | LongAnswer:
-    body, workspace_id = asked.body, asked.workspace_id
+def _tried(asked: Asked[TriggerBody, DryRun], request: Request) -> Answered[Triggered] | LongAnswer:
+    body, minimal = asked.body, _prefers_minimal(asked.request)
     if body.recipient:
-        run = dry_run_one(
-            workspace_id=workspace_id,
-            journey_id=journey_id,
-            recipient=body.recipient,
-            exclude_external_ids=body.excluded,
-            payload=body.payload,
-            now=timezone.now(),
-            terms=body.terms,
-        )
+        run = dry_run_one(request, body.recipient, now=timezone.now())
         return _done(DryRunData.of(run, listed=True), DRY_RUN_MESSAGE)
     if body.recipients:
         sent, refused = read_recipients(body.recipients, entrance=body.entrance_id)
-        run, twice, broken = dry_run_recipients(
-            workspace_id=workspace_id,
-            journey_id=journey_id,
-            recipients=sent,
-            exclude_external_ids=body.excluded,
-            payload=body.payload,
-            terms=body.terms,
-        )
-        minimal = _prefers_minimal(asked.request)
-        data = replace(
-            DryRunData.of(run, listed=not minimal), refused=with_those_found(refused, twice=twice, broken=broken)
-        )
+        run, twice, broken = dry_run_recipients(request, sent)
+        refused = with_those_found(refused, twice=twice, broken=broken)
+        data = replace(DryRunData.of(run, listed=not minimal), refused=refused)
         return replace(_done(data, DRY_RUN_MESSAGE), headers=_MINIMAL if minimal else {})
     with ExitStack() as work:
-        work.enter_context(_work_on(body.audience, workspace_id=workspace_id))
-        run = dry_run_many(
-            workspace_id=workspace_id,
-            journey_id=journey_id,
-            audience=body.audience,
-            payload=body.payload,
-            terms=body.terms,
-        )
-        if _prefers_minimal(asked.request):
+        work.enter_context(_work_on(body.audience, workspace_id=asked.workspace_id))
+        run = dry_run_many(request, body.audience)
+        if minimal:
             return replace(_done(DryRunData.of(run, listed=False), DRY_RUN_MESSAGE), headers=_MINIMAL)
         return long_answer(while_told(work.pop_all(), DryRunData.pieces(run)))
 
 
-def _prefers_minimal(request: Request) -> bool:
+def _prefers_minimal(request: HttpRequest) -> bool:
     """Whether `Prefer: return=minimal` was sent; of several preferences for `return` the first counts (RFC 7240)."""
     preferred = _RETURN.search(request.headers.get("Prefer", ""))
     return preferred is not None and preferred.group(1).lower() == "minimal"

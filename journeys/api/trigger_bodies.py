@@ -12,7 +12,7 @@ from engage.json.reading import Problem
 from engage.schema.bodies import BLANK, NOT_BLANK, at_least_one_of, none_of
 from journeys.api.recipients import EntranceId, RecipientPart, first_named
 from journeys.api.schedules import ExpiresAtField, ScheduledForField
-from journeys.entering.terms import Terms
+from journeys.entering.terms import Request, Terms
 from journeys.entering.trigger import Recipient
 
 _ONE = ("customerId", "external_id", "email")  # in order of precedence
@@ -106,9 +106,16 @@ class TriggerBody:
         """The one customer; None if there are many."""
         return first_named(customer_id=self.customer_id, external_id=self.external_id, email=self.email)
 
-    @property
-    def terms(self) -> Terms:
-        return Terms(entrance=self.entrance_id, schedule=self.scheduled_for, expires_at=self.expires_at)
+    def request(self, *, workspace_id: str, journey_id: str, called_by: str) -> Request:
+        """What it asks beside whom it names."""
+        return Request(
+            workspace_id=workspace_id,
+            journey_id=journey_id,
+            payload=self.payload,
+            called_by=called_by,
+            excluded=self.excluded,
+            terms=Terms(entrance=self.entrance_id, schedule=self.scheduled_for, expires_at=self.expires_at),
+        )
 
     @property
     def excluded(self) -> list[str]:

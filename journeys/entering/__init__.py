@@ -2,8 +2,8 @@
 
 1. trigger.py: a call's journey and customers. Then one statement commits trigger, jobs and chunks: single.py for one
    customer, bulk.py for an audience, recipients.py for a list with payloads of their own; by_event.py for customers
-   whom events enter, in the transaction that records the events; inserts.py is what these share, and terms.py what a
-   call says beside whom it names. schedules.py reads when that is due; scheduled.py: it
+   whom events enter, in the transaction that records the events; queueing.py is the SQL that these share, and terms.py
+   what a call asks beside whom it names. schedules.py reads when that is due; scheduled.py: it
    comes due. payloads.py holds payloads to the journey's schema.
 2. lanes.py: a worker's turn at a lane, one piece of work after another.
 3. chunks.py: a committed claim of a due chunk, and what becomes of those that fail; claims.py: whose turn it is;

@@ -1,24 +1,11 @@
 """From an audience to committed jobs, in one statement."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-from psycopg.types.json import Jsonb
+from collections.abc import Iterator, Sequence
 
 from customers.audience.selection import Selection
-from engage.database.object_ids import new_object_id
-from engage.database.sql import Fragment, Statement
-from engage.request_log import Trail
-from journeys.entering.inserts import (
-    JOB_TERMS,
-    TERMS_OF_JOB,
-    QueuedTrigger,
-    execute_past_taken_ids,
-    holder_of,
-    queueing_together,
-)
-from journeys.entering.terms import NO_TERMS, Terms
-from journeys.jobs.progress import LARGE_TRIGGER
+from engage.database.sql import Statement
+from journeys.entering.queueing import execute_past_taken_ids, queueing, together
+from journeys.entering.terms import NO_TERMS, QueuedTrigger, Request
 
 _PAGE_SIZE = 10_000
 
@@ -26,16 +13,14 @@ _PAGE_SIZE = 10_000
 # A common table expression that changes a table is executed once and to completion, so the call is one statement and
 # one round trip, and commits or fails as a whole. Jobs are inserted in the order of their customers, so that two calls
 # whose job ids collide wait for each other instead of deadlocking.
-_QUEUE_ALL = """
-WITH clock AS (
-    SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
-), {tables}, audience AS ({chosen}
+_TEXT = """
+WITH {clock}, {tables}, audience AS ({chosen}
 ), numbered AS (
-    SELECT id, row_number() OVER (ORDER BY {order}) - 1 AS ordinal{terms} FROM {asked}
+    SELECT {numbered}
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason{columns})
-    SELECT {workspace_id}, {journey_id}, numbered.id, {trigger_id}, ordinal, clock.ms, 'queued', '', ''{values}
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason{job_terms})
+    SELECT {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms, 'queued', '', ''{terms_of_job}
     FROM numbered, clock ORDER BY ordinal
     RETURNING ordinal, customer_id
 ), {queue_together}
@@ -43,43 +28,27 @@ SELECT trigger.customers, clock.ms,
        ARRAY(SELECT customer_id FROM jobs WHERE ordinal < {page} ORDER BY ordinal) AS first_page, {duplicates}
 FROM trigger, clock
 """
-
-
-def _queueing(*, on_terms: bool = False, **parts: str) -> Statement:
-    text = _QUEUE_ALL
-    for name, part in parts.items():
-        text = text.replace(f"{{{name}}}", part)
-    return queueing_together(text, on_terms=on_terms)
-
-
-_HOLDER = holder_of(customer="audience.id", journey="{journey_id}", entrance="{entrance}")
-_QUEUE = _queueing(order="id", terms="", asked="audience", columns="", values="", duplicates="NULL")
-_QUEUE_ON_TERMS = _queueing(
+_QUEUE = queueing(
+    _TEXT,
+    numbered="id AS customer_id, row_number() OVER (ORDER BY id) - 1 AS ordinal FROM audience",
+    duplicates="NULL",
+)
+_QUEUE_ON_TERMS = queueing(
+    _TEXT,
     on_terms=True,
-    order="scheduled_for, id",
-    terms=", entrance, held_by, scheduled_for, zone",
-    asked="""(
-        SELECT id, {entrance}::text AS entrance, {holder} AS held_by, {scheduled} FROM audience
-    ) AS asked""",
-    holder=f"CASE WHEN {{entrance}}::text IS NOT NULL THEN {_HOLDER} END",
-    columns=f", {JOB_TERMS}",
-    values=f", {TERMS_OF_JOB}",
-    duplicates="ARRAY(SELECT ARRAY[id::text, held_by] FROM numbered WHERE held_by IS NOT NULL ORDER BY ordinal "
-    "LIMIT 1000)",
+    numbered="""*, row_number() OVER (ORDER BY scheduled_for, customer_id) - 1 AS ordinal FROM (
+        SELECT *, CASE WHEN entrance IS NOT NULL THEN {holder} END AS held_by, {scheduled} FROM (
+            SELECT id AS customer_id, {journey_id}::text AS journey_id, {entrance}::text AS entrance FROM audience
+        ) AS asked
+    ) AS due""",
+    duplicates="""ARRAY(
+           SELECT ARRAY[customer_id::text, held_by] FROM numbered WHERE held_by IS NOT NULL ORDER BY ordinal LIMIT 1000
+       )""",
 )
 
 
 def queue_jobs(
-    *,
-    workspace_id: str,
-    journey_id: str,
-    selection: Selection,
-    serial: int,
-    segment_ids: Sequence[str],
-    payload: Mapping[str, Any],
-    called_by: str,
-    trail: Trail,
-    terms: Terms = NO_TERMS,
+    request: Request, selection: Selection, *, serial: int, segment_ids: Sequence[str]
 ) -> tuple[QueuedTrigger, list[str], list[tuple[str, str]]]:
     """Creates a trigger with a job for every customer of the selection's audience, and chunks for the workers.
 
@@ -90,31 +59,16 @@ def queue_jobs(
     The job ids of one trigger share a millisecond. If one is taken by an earlier trigger of the same journey and
     customer, the millisecond moves past it.
     """
-    trigger_id = new_object_id()
-    asked: dict[str, Any] = {}
-    if terms != NO_TERMS:
-        scheduled = terms.scheduled_for("audience.id")
-        asked = {"entrance": terms.entrance, "until": terms.expires_at, "scheduled": scheduled}
+    values, on_terms = request.values(), request.terms != NO_TERMS
     customers, queued_ms, first_page, duplicates = execute_past_taken_ids(
-        _QUEUE_ON_TERMS if asked else _QUEUE,
-        **asked,
-        audience=selection.alone(),
-        tables=selection.tables,
+        _QUEUE_ON_TERMS if on_terms else _QUEUE,
+        **values,
+        **(request.terms.values() if on_terms else {}),
+        **together(selection, serial=serial, segment_ids=segment_ids),
         chosen=selection.audience,
-        excluded=Fragment(selection.excluded),
         page=_PAGE_SIZE,
-        large=LARGE_TRIGGER,
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        trigger_id=trigger_id,
-        payload=Jsonb(payload),
-        request_id=trail.request_id,
-        traceparent=trail.traceparent,
-        called_by=called_by,
-        serial=serial,
-        segment_ids=Jsonb(list(segment_ids)),
     )
-    trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
+    trigger = request.queued(values["trigger_id"], customers=customers, queued_ms=queued_ms)
     return trigger, first_page, [(customer_id, held_by) for customer_id, held_by in duplicates or ()]
 
 

@@ -27,9 +27,9 @@ from engage.errors import Refusal
 from engage.request_log import current_trail
 from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import QueuedEntry
-from journeys.entering.inserts import QUEUE_EACH, QUEUE_EACH_ON_TERMS, holder_of
+from journeys.entering.queueing import queueing
 from journeys.job_ids import job_id
-from journeys.models import CHUNK_SIZE, Chunk, CountKind, EnrollmentJob
+from journeys.models import Chunk, CountKind, EnrollmentJob
 from journeys.steps.context import Occurrence, with_event
 from journeys.steps.events import EventPattern, Known, nothing_known, stored_pattern
 
@@ -166,7 +166,7 @@ def listened_to(
 
 
 # Job ids are unique: if the customer already has a job in the journey at that millisecond, this one moves past it.
-_QUEUE_ALL = """
+_TEXT = """
 WITH clock AS (
     SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms
 ), asked AS (
@@ -175,7 +175,7 @@ WITH clock AS (
     SELECT asked.*, '' AS called_by, greatest(clock.ms, taken.ms + 1)
            + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms,
            CASE WHEN count(*) OVER (PARTITION BY workspace_id) > {a_few} THEN 'bulk' ELSE 'single' END AS lane,
-           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn{held_by}
+           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn{terms}
     FROM asked, clock, LATERAL (
         SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job
         WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
@@ -187,18 +187,17 @@ _ENTRIES = {
     "trigger_id": "text", "workspace_id": "text", "journey_id": "text", "customer_id": "text",
     "event_id": "text", "payload": "jsonb", "request_id": "text", "traceparent": "text",
 }  # fmt: skip
-_QUEUE = Statement(_QUEUE_ALL, entries=Rows("asked", _ENTRIES, place="place"), queue_each=QUEUE_EACH, held_by="")
-_HOLDER = holder_of(customer="asked.customer_id", journey="asked.journey_id", entrance="asked.entrance")
+_QUEUE = queueing(_TEXT, entries=Rows("asked", _ENTRIES, place="place"), terms="")
 # Of several events with one entrance the first has it.
-_QUEUE_FOR_ENTRANCES = Statement(
-    _QUEUE_ALL,
+_QUEUE_FOR_ENTRANCES = queueing(
+    _TEXT,
+    on_terms=True,
     entries=Rows("asked", {**_ENTRIES, "entrance": "text"}, place="place"),
-    queue_each=QUEUE_EACH_ON_TERMS,
-    held_by=f""", NULL::timestamptz AS scheduled_for, NULL::text AS zone, NULL::timestamptz AS expires_at,
-    NULL::jsonb AS selection,
-    coalesce({_HOLDER}, CASE WHEN row_number() OVER (
-        PARTITION BY journey_id, customer_id, entrance ORDER BY place
-    ) > 1 THEN 'an earlier one' END) AS held_by""",
+    terms=""", NULL::timestamptz AS scheduled_for, NULL::text AS zone, NULL::timestamptz AS expires_at,
+           NULL::jsonb AS selection,
+           coalesce({holder}, CASE WHEN row_number() OVER (
+               PARTITION BY journey_id, customer_id, entrance ORDER BY place
+           ) > 1 THEN 'an earlier one' END) AS held_by""",
 )
 
 
@@ -223,7 +222,7 @@ def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
     while True:
         try:
             with transaction.atomic():
-                queued = statement.rows(entries=rows, a_few=A_FEW, size=CHUNK_SIZE)
+                queued = statement.rows(entries=rows, a_few=A_FEW)
         except IntegrityError as error:
             # An API call, which locks no customer's row, has just taken the millisecond, or the entrance.
             if not EnrollmentJob.id_was_taken(error) and not EnrollmentJob.entrance_was_taken(error):

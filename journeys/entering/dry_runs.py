@@ -3,6 +3,9 @@
 The checks are those of trigger.py, in the same order. The jobs that the call would create are decided as a worker would
 decide them when they are due, if nobody is written meanwhile (entering/entry_decisions.py), and the steps are walked by
 the same engine, on a virtual clock.
+
+So a decision and a walk are the run itself with nothing kept. Queueing is not: to insert a million jobs and roll them
+back would hold up calls that name the same entrances, draw serials, and leave as many dead rows.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +21,7 @@ from customers.identity.locks import find_customers_named
 from customers.identity.lookup import Reference
 from customers.models import Customer
 from engage.database.object_ids import row_with_id
-from engage.database.sql import Fragment, Statement
+from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
 from journeys.connections.surroundings import surroundings_for
 from journeys.enrollments.drawn_ways import drawn_ways
@@ -26,9 +29,9 @@ from journeys.enrollments.revisions import courses_of
 from journeys.entering.entry_conditions import jobs_meeting
 from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.payloads import Broken, require_payload, without_broken
-from journeys.entering.terms import NO_TERMS, Terms
+from journeys.entering.terms import Request, Terms
 from journeys.entering.trigger import JourneyNotFound, Recipient, require_api_trigger
-from journeys.entering.waiting_jobs import supposed_by_events, supposed_jobs, supposed_with_payloads
+from journeys.entering.waiting_jobs import Supposed, supposed_jobs
 from journeys.entry_rules import Decision, Verdict
 from journeys.models import Journey, JourneyRevision
 from journeys.models.choices import ElseStoodIn, ScheduledFor, TimezoneOfJob, of_zone
@@ -37,7 +40,7 @@ from journeys.steps.course import Course
 from journeys.steps.rehearsal import Rehearsal, rehearse
 
 _DUE = Statement(
-    "SELECT scheduled_for, zone FROM unnest({ids}::text[]) WITH ORDINALITY AS named (id, place) "
+    "SELECT scheduled_for, zone FROM unnest({ids}::text[]) WITH ORDINALITY AS asked (customer_id, place) "
     "CROSS JOIN LATERAL (SELECT {due}) AS due ORDER BY place"
 )
 _PAGE_SIZE = 5_000
@@ -72,136 +75,102 @@ class DryRun:
     rehearsal: Rehearsal | None = None
 
 
-def dry_run_one(
-    *,
-    workspace_id: str,
-    journey_id: str,
-    recipient: Recipient,
-    exclude_external_ids: Sequence[str],
-    payload: Mapping[str, Any],
-    now: datetime,
-    terms: Terms = NO_TERMS,
-) -> DryRun:
+def dry_run_one(request: Request, recipient: Recipient, *, now: datetime) -> DryRun:
     """What `trigger_one` would do, with the customer's path from `now` on, or when they are due, even if they would not
     enter.
 
     Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound, PayloadInvalid.
     """
-    journey = _journey(workspace_id, journey_id)
-    customer = _customer(workspace_id, recipient)
-    require_payload(journey.payload_schema, payload)
+    journey = _journey(request)
+    customer = _customer(request.workspace_id, recipient)
+    require_payload(journey.payload_schema, request.payload)
     named = NamedCustomer(customer_id=customer.id, external_id=customer.external_id)
-    exempt = [Reference("external_id", one) for one in exclude_external_ids if one.strip()]
-    if customer.id in find_customers_named(workspace_id=workspace_id, references=exempt).values():
+    exempt = [Reference("external_id", one) for one in request.excluded if one.strip()]
+    if customer.id in find_customers_named(workspace_id=request.workspace_id, references=exempt).values():
         return DryRun(journey_id=journey.id, left_out=LeftOut(excluded=[named]), pages=iter(()))
     return DryRun(
         journey_id=journey.id,
         left_out=LeftOut(),
-        pages=iter([try_customers(journey=journey, customers=[named], payload=payload, terms=terms)]),
+        pages=iter([try_customers(request, [named])]),
         rehearsal=rehearse_journey(
             journey=journey,
             customer=customer,
-            payload=payload,
-            now=_begins(customer, now, terms),
-            entrance=terms.entrance,
+            payload=request.payload,
+            now=max(now, _due([customer.id], request.terms)[0][0] or now),
+            entrance=request.terms.entrance,
         ),
     )
 
 
-def dry_run_many(
-    *, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any], terms: Terms = NO_TERMS
-) -> DryRun:
+def dry_run_many(request: Request, audience: Audience) -> DryRun:
     """What `trigger_many` would do. Raises what that does."""
-    journey = _journey(workspace_id, journey_id)
-    require_payload(journey.payload_schema, payload)
+    journey, workspace_id = _journey(request), request.workspace_id
+    require_payload(journey.payload_schema, request.payload)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     pages = pages_of_audience(workspace_id=workspace_id, audience=audience, segments=segments, size=_PAGE_SIZE)
     with longer_statements():
         missing = left_out(workspace_id=workspace_id, audience=audience, segments=segments)
-    return DryRun(
-        journey_id=journey.id,
-        left_out=missing,
-        pages=(try_customers(journey=journey, customers=page, payload=payload, terms=terms) for page in pages),
-    )
+    tried = (try_customers(request, page) for page in pages)
+    return DryRun(journey_id=journey.id, left_out=missing, pages=tried)
 
 
-def dry_run_recipients(
-    *,
-    workspace_id: str,
-    journey_id: str,
-    recipients: Sequence[SentRecipient],
-    exclude_external_ids: Sequence[str],
-    payload: Mapping[str, Any],
-    terms: Terms = NO_TERMS,
-) -> tuple[DryRun, list[int], Broken]:
+def dry_run_recipients(request: Request, recipients: Sequence[SentRecipient]) -> tuple[DryRun, list[int], Broken]:
     """What `trigger_recipients` would do; the places, from 0, of those who are somebody named before, and of payloads
     that do not meet the journey's schema. Raises JourneyNotFound, InvalidJourneyType, PayloadInvalid.
     """
-    journey = _journey(workspace_id, journey_id)
-    recipients, broken = without_broken(journey.payload_schema, payload, recipients)
+    journey = _journey(request)
+    recipients, broken = without_broken(journey.payload_schema, request.payload, recipients)
     found, missing = find_recipients(
-        workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
+        workspace_id=request.workspace_id, recipients=recipients, exclude_external_ids=request.excluded
     )
     own = {one.place: one for one in recipients}
     first = [one for one in found if not one.is_second]
-    entries = [
-        (one.customer_id, {**payload, **(own[one.place].payload or {})}, own[one.place].entrance) for one in first
-    ]
-    jobs = supposed_with_payloads(workspace_id=workspace_id, journey_id=journey.id, entries=entries, terms=terms)
-    tried = _tried([NamedCustomer(one.customer_id, one.external_id) for one in first], jobs, terms)
+    jobs = [Supposed(journey.id, one.customer_id, own[one.place].payload, own[one.place].entrance) for one in first]
+    tried = _tried(request, jobs, [one.external_id for one in first])
     run = DryRun(journey_id=journey.id, left_out=missing, pages=iter([tried]))
     return run, [one.place - 1 for one in found if one.is_second], broken
 
 
 def try_customers(
-    *,
-    journey: Journey,
-    customers: Sequence[NamedCustomer],
-    payload: Mapping[str, Any],
-    event_name: str | None = None,
-    terms: Terms = NO_TERMS,
+    request: Request, customers: Sequence[NamedCustomer], *, event_name: str | None = None
 ) -> list[Tried]:
     """What a worker would decide if these customers, who exist and are listed once each, were queued."""
-    jobs = supposed_jobs(
-        workspace_id=journey.workspace_id,
-        journey_id=journey.id,
-        customer_ids=[customer.customer_id for customer in customers],
-        payload=payload,
-        event_name=event_name,
-        terms=terms,
-    )
-    return _tried(customers, jobs, terms)
+    jobs = _each(request, [one.customer_id for one in customers], event_name)
+    return _tried(request, jobs, [one.external_id for one in customers])
 
 
-def _tried(customers: Sequence[NamedCustomer], jobs: Fragment, terms: Terms) -> list[Tried]:
-    """The decisions about a relation that has a job of each of these customers, in their order."""
-    decisions = decide_jobs(jobs).decisions
-    due = _due([customer.customer_id for customer in customers], terms)
+def _each(request: Request, customer_ids: Sequence[str], event_name: str | None = None) -> list[Supposed]:
+    entrance = request.terms.entrance
+    return [Supposed(request.journey_id, one, entrance=entrance, event_name=event_name) for one in customer_ids]
+
+
+def _tried(request: Request, jobs: Sequence[Supposed], external_ids: Sequence[str | None]) -> list[Tried]:
+    """The decisions about the jobs, in their order; `external_ids` are those of their customers."""
+    decisions = decide_jobs(supposed_jobs(request, jobs)).decisions
+    due = _due([job.customer_id for job in jobs], request.terms)
     return [
         Tried(
-            customer_id=customer.customer_id,
-            external_id=customer.external_id,
+            customer_id=job.customer_id,
+            external_id=external_id,
             result=decision.verdict,
             reason=decision.reason,
             details=decision.details,
             scheduled_for=scheduled_for,
             **of_zone(zone),
         )
-        for customer, (_, decision), (scheduled_for, zone) in zip(customers, decisions, due, strict=True)
+        for job, external_id, (_, decision), (scheduled_for, zone) in zip(
+            jobs, external_ids, decisions, due, strict=True
+        )
     ]
 
 
-def leaving_at_once(
-    *, journey: Journey, tried: Sequence[Tried], payload: Mapping[str, Any], terms: Terms = NO_TERMS
-) -> set[str]:
+def leaving_at_once(request: Request, *, journey: Journey, tried: Sequence[Tried]) -> set[str]:
     """The ids of those who would enter and leave before the first step, because an exit condition holds then."""
     course = _course(journey)
     entering = [one.customer_id for one in tried if one.result is Verdict.ENROLLED]
     if not (entering and course.first and course.exit_rules.conditions):
         return set()
-    jobs = supposed_jobs(
-        workspace_id=journey.workspace_id, journey_id=journey.id, customer_ids=entering, payload=payload, terms=terms
-    )
+    jobs = supposed_jobs(request, _each(request, entering))
     meeting = jobs_meeting(AnyOf(course.exit_rules.conditions), relation=jobs, journey_id=journey.id)
     return {entering[number - 1] for number in meeting}
 
@@ -215,8 +184,12 @@ def try_entries(
     """
     if not entries:
         return []
-    jobs = supposed_by_events(workspace_id=workspace_id, entries=entries)
-    return [decision for _, decision in decide_jobs(jobs, ended=ended).decisions]
+    jobs = [
+        Supposed(journey_id, event.customer_id, event.properties, event.entrance, event.name, event.verified)
+        for journey_id, event in entries
+    ]
+    relation = supposed_jobs(Request(workspace_id=workspace_id, journey_id="", payload={}), jobs)
+    return [decision for _, decision in decide_jobs(relation, ended=ended).decisions]
 
 
 def rehearse_journey(
@@ -249,15 +222,11 @@ def rehearse_journey(
     return rehearse(course, context)
 
 
-def _begins(customer: Customer, now: datetime, terms: Terms) -> datetime:
-    return max(now, _due([customer.id], terms)[0][0] or now)
-
-
 def _due(customer_ids: Sequence[str], terms: Terms) -> Sequence[tuple[datetime | None, str | None]]:
     """When each of them is due, and by which zone (models/choices.py)."""
     if terms.schedule is None:
         return [(None, None)] * len(customer_ids)
-    return _DUE.rows(ids=list(customer_ids), due=terms.scheduled_for("named.id"))
+    return _DUE.rows(ids=list(customer_ids), due=terms.scheduled())
 
 
 def _course(journey: Journey) -> Course:
@@ -278,11 +247,12 @@ def known_of(customer: Customer) -> CustomerFacts:
     )
 
 
-def _journey(workspace_id: str, journey_id: str) -> Journey:
-    found = row_with_id(Journey.objects.filter(workspace_id=workspace_id, active=True), journey_id)
+def _journey(request: Request) -> Journey:
+    own = Journey.objects.filter(workspace_id=request.workspace_id, active=True)
+    found = row_with_id(own, request.journey_id)
     if found is None:
-        raise JourneyNotFound(journey_id)
-    require_api_trigger(found.trigger_type, journey_id)
+        raise JourneyNotFound(request.journey_id)
+    require_api_trigger(found.trigger_type, found.id)
     return found
 
 

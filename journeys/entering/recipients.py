@@ -5,32 +5,21 @@ named with several entrances: each next one has the next, and they follow the fi
 decided in the order of the list, as a dry run has them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from psycopg.types.json import Jsonb
 
 from customers.audience.recipients import SentRecipient, select_recipients
-from engage.database.object_ids import new_object_id
-from engage.database.sql import Fragment, Statement
-from engage.request_log import current_trail
+from engage.database.sql import Statement
 from journeys import wakeups
-from journeys.entering.inserts import (
-    JOB_TERMS,
-    TERMS_OF_JOB,
-    QueuedTrigger,
-    execute_past_taken_ids,
-    holder_of,
-    queueing_together,
-)
 from journeys.entering.payloads import Broken, without_broken
-from journeys.entering.terms import NO_TERMS, Terms
+from journeys.entering.queueing import execute_past_taken_ids, queueing, together
+from journeys.entering.terms import Request
 from journeys.entering.trigger import JourneyNotFound, look_up_journey
 from journeys.job_ids import job_id, parse_job_id
-from journeys.jobs.progress import LARGE_TRIGGER
 from journeys.models import CHUNK_SIZE
 
 
@@ -70,13 +59,12 @@ class Duplicate(NamedTuple):
 
 # As in bulk.py, it commits or fails as a whole, and jobs are inserted in the order of their customers, and of their
 # entrances. But jobs are decided in the order of their ids: these are drawn before.
-_QUEUE = queueing_together(
+_QUEUE = queueing(
     """
-WITH clock AS (
-    SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
-), {tables}, found AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY customer_id, entrance ORDER BY place) > 1 AS is_second FROM named
-    WHERE customer_id IS NOT NULL
+WITH {clock}, {tables}, found AS MATERIALIZED (
+    SELECT *, {journey_id}::text AS journey_id,
+           row_number() OVER (PARTITION BY customer_id, entrance ORDER BY place) > 1 AS is_second
+    FROM named WHERE customer_id IS NOT NULL
       AND customer_id NOT IN (SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL)
 ), numbered AS MATERIALIZED (
     SELECT nextval('journeys_enrollmentjob_id_seq') AS id, ordered.* FROM (
@@ -85,84 +73,63 @@ WITH clock AS (
         FROM (
             SELECT *, CASE WHEN entrance IS NOT NULL THEN {holder} END AS held_by, {scheduled},
                    min(place) OVER (PARTITION BY customer_id) AS first_place
-            FROM found WHERE NOT is_second
-        ) AS asked ORDER BY ordinal
+            FROM found AS asked WHERE NOT is_second
+        ) AS due ORDER BY ordinal
     ) AS ordered
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (id, workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload,
-         {job_terms})
+        (id, workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason,
+         payload{job_terms})
     SELECT id, {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms + later, 'queued', '', '',
-           payload, {terms_of_job}
+           payload{terms_of_job}
     FROM numbered, clock ORDER BY customer_id, entrance
     RETURNING 1
 ), {queue_together}
-SELECT clock.ms, ARRAY(SELECT place - 1 FROM numbered ORDER BY ordinal),
+SELECT ARRAY(SELECT place - 1 FROM numbered ORDER BY ordinal),
        ARRAY(SELECT customer_id FROM numbered ORDER BY ordinal),
        ARRAY(SELECT clock.ms + later FROM numbered ORDER BY ordinal),
        ARRAY(SELECT scheduled_for FROM numbered ORDER BY ordinal),
        ARRAY(SELECT ARRAY[entrance, customer_id, held_by] FROM numbered WHERE held_by IS NOT NULL ORDER BY ordinal),
        ARRAY(SELECT place - 1 FROM found WHERE is_second ORDER BY place)
 FROM trigger, clock
-""".replace("{holder}", holder_of(customer="found.customer_id", journey="{journey_id}", entrance="found.entrance"))
-    .replace("{job_terms}", JOB_TERMS)
-    .replace("{terms_of_job}", TERMS_OF_JOB),
+""",
     on_terms=True,
-    of_one_person="min(ordinal) OVER (PARTITION BY customer_id)",
-    more=" || jsonb_build_object('unknown_recipients', "
-    "ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place))",
+    first_of_one="min(ordinal) OVER (PARTITION BY customer_id)",
+    more=""" || jsonb_build_object(
+               'unknown_recipients', ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place)
+           )""",
 )
 
 
-def trigger_recipients(
-    *,
-    workspace_id: str,
-    journey_id: str,
-    recipients: Sequence[SentRecipient],
-    exclude_external_ids: Sequence[str],
-    payload: Mapping[str, Any],
-    called_by: str,
-    terms: Terms = NO_TERMS,
-) -> QueuedRecipients:
+def trigger_recipients(request: Request, recipients: Sequence[SentRecipient]) -> QueuedRecipients:
     """Queues every recipient who is known and not excluded, a person once for each entrance.
 
-    `called_by` is the API key's id. Their own payload goes over the call's, key by key; entrances are theirs alone.
-    Raises JourneyNotFound, InvalidJourneyType, PayloadInvalid.
+    Their own payload goes over the call's, key by key; entrances are theirs alone. Raises JourneyNotFound,
+    InvalidJourneyType, PayloadInvalid.
     """
-    journey = look_up_journey(workspace_id, journey_id)
-    recipients, broken = without_broken(journey.payload_schema, payload, recipients)
+    journey = look_up_journey(request.workspace_id, request.journey_id)
+    recipients, broken = without_broken(journey.payload_schema, request.payload, recipients)
     selection = select_recipients(
-        workspace_id=workspace_id, recipients=recipients, exclude_external_ids=exclude_external_ids
+        workspace_id=request.workspace_id, recipients=recipients, exclude_external_ids=request.excluded
     )
-    trigger_id, trail = new_object_id(), current_trail()
-    queued_ms, places, customer_ids, milliseconds, scheduled, duplicates, twice = execute_past_taken_ids(
+    values, terms = request.values(), request.terms
+    places, customer_ids, milliseconds, scheduled, duplicates, twice = execute_past_taken_ids(
         _QUEUE,
-        scheduled=terms.scheduled_for("found.customer_id"),
+        **values,
+        **together(selection, serial=journey.serial),
+        scheduled=terms.scheduled(),
         until=terms.expires_at,
-        audience=selection.alone(),
-        tables=selection.tables,
-        excluded=Fragment(selection.excluded),
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        trigger_id=trigger_id,
-        payload=Jsonb(payload),
-        request_id=trail.request_id,
-        traceparent=trail.traceparent,
-        called_by=called_by,
-        serial=journey.serial,
-        segment_ids=Jsonb([]),
-        large=LARGE_TRIGGER,
     )
+    trigger_id = values["trigger_id"]
     jobs = [
-        job_id(journey_id=journey_id, customer_id=customer_id, queued_ms=ms)
+        job_id(journey_id=request.journey_id, customer_id=customer_id, queued_ms=ms)
         for customer_id, ms in zip(customer_ids, milliseconds, strict=True)
     ]
-    queued = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=len(jobs), queued_ms=queued_ms)
     first_jobs = [(start, jobs[start]) for start in range(0, len(jobs), CHUNK_SIZE)]
     if not terms.waits:
-        transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=queued.id, first_jobs=first_jobs), robust=True)
+        transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=trigger_id, first_jobs=first_jobs), robust=True)
     rows = list(zip(customer_ids, jobs, scheduled, strict=True))
-    found = _queued(trigger_id=trigger_id, journey_id=journey_id, places=places, jobs=rows, twice=twice)
+    found = _queued(trigger_id=trigger_id, journey_id=request.journey_id, places=places, jobs=rows, twice=twice)
     return replace(found, duplicates=[Duplicate(*one) for one in duplicates], broken=broken)
 
 

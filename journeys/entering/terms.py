@@ -1,15 +1,18 @@
-"""What a call says beside whom it names: for which entrance they enter, when they are due, and until when it counts."""
+"""What a call asks beside whom it names, and its terms: for which entrance, from when on, and until when it counts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from psycopg.types.json import Jsonb
 
 from customers.conditions import Field
 from customers.conditions.sql import Columns, compile_value
+from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment
 from engage.json.instants import in_utc
+from engage.request_log import current_trail
 from engage.zones import FOLDED, spellings, zone_named
 from journeys.models.choices import ELSE
 
@@ -38,22 +41,22 @@ class Schedule(NamedTuple):
         """Before which nobody is due."""
         return self.at if self.local is None else in_utc(self.local.replace(tzinfo=_FIRST_ON_EARTH))
 
-    def of(self, customer: str) -> Fragment:
-        """The customer's `scheduled_for` and `zone`, where `customer` is their id; both in SQL."""
+    def each(self) -> Fragment:
+        """The `scheduled_for` and `zone` of a row of `asked`, in SQL."""
         if self.zone is None or self.local is None:
             return Fragment("%s::timestamptz AS scheduled_for, NULL::text AS zone", [self.at])
         names = spellings()
         instants = {name: in_zone(self.local, zone_named(name)).isoformat() for name in {*names.values()}}
-        at = self._said(customer, {spelled: instants[name] for spelled, name in names.items()}, self.at.isoformat())
-        zone = self._said(customer, names, f"{ELSE}{self.otherwise}")
+        at = self._by_zone({spelled: instants[name] for spelled, name in names.items()}, self.at.isoformat())
+        zone = self._by_zone(names, f"{ELSE}{self.otherwise}")
         return Fragment(f"{at.sql}::timestamptz AS scheduled_for, {zone.sql} AS zone", [*at.params, *zone.params])
 
-    def _said(self, customer: str, by_zone: Mapping[str, str], otherwise: str) -> Fragment:
+    def _by_zone(self, by_zone: Mapping[str, str], otherwise: str) -> Fragment:
         """What the first says of the customer's zone, or the other."""
         value = compile_value(cast("Field", self.zone), columns=Columns())
         return Fragment(
             f"(SELECT coalesce(%s::jsonb ->> lower(translate({value.sql} #>> '{{}}', %s, %s)), %s) "  # noqa: S608
-            f"FROM customers_customer customer WHERE customer.id = {customer} LIMIT 1)",
+            "FROM customers_customer customer WHERE customer.id = asked.customer_id LIMIT 1)",
             [Jsonb(by_zone), *value.params, *FOLDED, otherwise],
         )
 
@@ -70,13 +73,55 @@ class Terms(NamedTuple):
         """Whether all of its customers are due later than now."""
         return self.schedule is not None and self.schedule.instant is not None and self.schedule.at > datetime.now(UTC)
 
-    def scheduled_for(self, customer: str) -> Fragment:
-        """As Schedule.of, and NULL if it has none."""
-        nothing = Fragment("NULL::timestamptz AS scheduled_for, NULL::text AS zone", [])
-        return self.schedule.of(customer) if self.schedule else nothing
+    def scheduled(self) -> Fragment:
+        """As Schedule.each, and NULL if it has none."""
+        return self.schedule.each() if self.schedule else _AT_ONCE
+
+    def values(self) -> dict[str, Any]:
+        """What a statement on terms is given of them."""
+        return {"entrance": self.entrance, "until": self.expires_at, "scheduled": self.scheduled()}
 
 
 NO_TERMS = Terms()
+_AT_ONCE = Fragment("NULL::timestamptz AS scheduled_for, NULL::text AS zone")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedTrigger:
+    """A queued trigger: how many jobs it created, all with the same epoch millisecond in their ids."""
+
+    id: str
+    journey_id: str
+    customers: int
+    queued_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a call asks, beside whom it names. `called_by` is the API key's id, and `excluded` are external ids."""
+
+    workspace_id: str
+    journey_id: str
+    payload: Mapping[str, Any]
+    called_by: str = ""
+    excluded: Sequence[str] = ()
+    terms: Terms = NO_TERMS
+
+    def values(self) -> dict[str, Any]:
+        """What a statement that queues is given of it; `trigger_id` is that of a new trigger."""
+        trail = current_trail()
+        return {
+            "workspace_id": self.workspace_id,
+            "journey_id": self.journey_id,
+            "trigger_id": new_object_id(),
+            "payload": Jsonb(self.payload),
+            "request_id": trail.request_id,
+            "traceparent": trail.traceparent,
+            "called_by": self.called_by,
+        }
+
+    def queued(self, trigger_id: str, *, customers: int, queued_ms: int) -> QueuedTrigger:
+        return QueuedTrigger(id=trigger_id, journey_id=self.journey_id, customers=customers, queued_ms=queued_ms)
 
 
 def in_zone(local: datetime, zone: tzinfo) -> datetime:

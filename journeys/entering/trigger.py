@@ -6,11 +6,10 @@ An answer says "queued" only of what is committed. A trigger never creates custo
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from django.db import transaction
@@ -25,13 +24,11 @@ from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
 from engage.errors import Refusal
 from engage.json.fields import LEFT_OUT
-from engage.request_log import current_trail
 from journeys import wakeups
 from journeys.entering.bulk import pages_of_customer_ids, queue_jobs, queued_customer_ids
-from journeys.entering.inserts import QueuedTrigger
 from journeys.entering.payloads import require_payload
-from journeys.entering.single import IdentifyingColumn, queue_one
-from journeys.entering.terms import NO_TERMS, Terms
+from journeys.entering.single import IdentifyingColumn, QueueingOutcome, queue_one
+from journeys.entering.terms import QueuedTrigger, Request
 from journeys.job_ids import job_id, job_ids
 from journeys.models import CHUNK_SIZE, Journey
 from journeys.models.choices import ScheduledFor
@@ -161,93 +158,59 @@ def _job_id(trigger: QueuedTrigger, customer_id: str) -> str:
     return job_id(journey_id=trigger.journey_id, customer_id=customer_id, queued_ms=trigger.queued_ms)
 
 
-def trigger_one(
-    *,
-    workspace_id: str,
-    journey_id: str,
-    recipient: Recipient,
-    exclude_external_ids: list[str],
-    payload: Mapping[str, Any],
-    called_by: str,
-    terms: Terms = NO_TERMS,
-    met: Any = None,
-) -> QueuedOne | ExcludedOne:
-    """Queues one customer. `called_by` is the API key's id; `met` the schema that the payload is known to meet.
-
-    Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound, PayloadInvalid.
-    """
-    if not is_object_id(journey_id):
-        raise JourneyNotFound(journey_id)
-    outcome = queue_one(
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        known_by=recipient.as_stored(),
-        exclude_external_ids=exclude_external_ids,
-        payload=payload,
-        called_by=called_by,
-        trail=current_trail(),
-        terms=terms,
-        met=met,
-    )
-    require_api_trigger(outcome.trigger_type, journey_id)
-    again = partial(
-        trigger_one,
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        exclude_external_ids=exclude_external_ids,
-        payload=payload,
-        called_by=called_by,
-        terms=terms,
-    )
-    if outcome.customer_id is None:
-        return again(recipient=recipient.merged_into(workspace_id), met=met)
-    if outcome.payload_schema is not None:
-        require_payload(outcome.payload_schema, payload)
-        return again(recipient=recipient, met=outcome.payload_schema)
-    if outcome.trigger is None:
-        return ExcludedOne(customer_id=outcome.customer_id, journey_id=journey_id)
+def trigger_one(request: Request, recipient: Recipient) -> QueuedOne | ExcludedOne:
+    """Queues one customer. Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound, PayloadInvalid."""
+    outcome = _queue_past_refusals(request, recipient)
+    customer_id, trigger = str(outcome.customer_id), outcome.trigger
+    if trigger is None:
+        return ExcludedOne(customer_id=customer_id, journey_id=request.journey_id)
     queued = QueuedOne(
-        customer_id=outcome.customer_id,
-        journey_id=journey_id,
-        job_id=_job_id(outcome.trigger, outcome.customer_id),
-        trigger_id=outcome.trigger.id,
+        customer_id=customer_id,
+        journey_id=request.journey_id,
+        job_id=_job_id(trigger, customer_id),
+        trigger_id=trigger.id,
         scheduled_for=outcome.scheduled_for,
-        duplicates=_named(terms.entrance, [(outcome.customer_id, outcome.held_by)] if outcome.held_by else []),
+        duplicates=_named(request.terms.entrance, [(customer_id, outcome.held_by)] if outcome.held_by else []),
     )
-    if not terms.waits:
+    if not request.terms.waits:
         transaction.on_commit(
             lambda: wakeups.wake_for_single(trigger_id=queued.trigger_id, job_id=queued.job_id), robust=True
         )
     return queued
 
 
-def trigger_many(
-    *,
-    workspace_id: str,
-    journey_id: str,
-    audience: Audience,
-    payload: Mapping[str, Any],
-    called_by: str,
-    terms: Terms = NO_TERMS,
-) -> QueuedMany:
-    """Queues every customer of the audience. `called_by` is the API key's id.
+def _queue_past_refusals(request: Request, recipient: Recipient) -> QueueingOutcome:
+    """Queues them, once it is known whom they were merged into and that the payload meets the journey's schema."""
+    if not is_object_id(request.journey_id):
+        raise JourneyNotFound(request.journey_id)
+    met = None
+    while True:
+        outcome = queue_one(request, known_by=recipient.as_stored(), met=met)
+        require_api_trigger(outcome.trigger_type, request.journey_id)
+        if outcome.customer_id is None:
+            recipient = recipient.merged_into(request.workspace_id)
+        elif outcome.payload_schema is not None:
+            require_payload(outcome.payload_schema, request.payload)
+            met = outcome.payload_schema
+        else:
+            return outcome
+
+
+def trigger_many(request: Request, audience: Audience) -> QueuedMany:
+    """Queues every customer of the audience, which has the exclusions itself.
 
     Raises JourneyNotFound, InvalidJourneyType, PayloadInvalid, ErrorResolvingSegments.
     """
-    journey = look_up_journey(workspace_id, journey_id)
-    require_payload(journey.payload_schema, payload)
+    workspace_id, terms = request.workspace_id, request.terms
+    journey = look_up_journey(workspace_id, request.journey_id)
+    require_payload(journey.payload_schema, request.payload)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     with longer_statements() if segments else nullcontext():  # a list has two thousand customers at most
         trigger, first_page, held = queue_jobs(
-            workspace_id=workspace_id,
-            journey_id=journey_id,
-            selection=select_audience(workspace_id=workspace_id, audience=audience, segments=segments),
+            request,
+            select_audience(workspace_id=workspace_id, audience=audience, segments=segments),
             serial=journey.serial,
             segment_ids=[segment.id for segment in segments],
-            payload=payload,
-            called_by=called_by,
-            trail=current_trail(),
-            terms=terms,
         )
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
     first_jobs = [(start, _job_id(trigger, first_page[start])) for start in starts]

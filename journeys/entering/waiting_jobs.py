@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 from django.db.models import F
 from psycopg.types.json import Jsonb
 
-from customers.events import NewEvent
 from engage.database.sql import Fragment, Rows, Statement, Template
 from journeys.enrollments.locks import HELD_AND_MARKED
 from journeys.entering.chunks import ClaimedChunk
-from journeys.entering.terms import NO_TERMS, Terms
+from journeys.entering.terms import Request
 from journeys.entry_rules import EntryRules
 from journeys.hold_out import parse_hold_out
 from journeys.job_ids import JOB_NAME
@@ -165,35 +164,32 @@ LEFT JOIN LATERAL (
     chunks=_CHUNKS,
 )
 
+# A call's payload may be large: it is sent once.
 _SUPPOSED = Template(
     """
-SELECT named.id, '' AS trigger_id, 0 AS ordinal, '' AS request_id, NULL::text AS traceparent,
-       {workspace_id}::text AS workspace_id,
-       named.journey_id, named.customer_id, named.payload, NULL::text AS event_id, named.event_name,
-       NULL::text AS event_message, named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
+SELECT asked.id, '' AS trigger_id, 0 AS ordinal, '' AS request_id, NULL::text AS traceparent,
+       {workspace_id}::text AS workspace_id, asked.journey_id, asked.customer_id,
+       CASE WHEN asked.payload IS NULL THEN {payload}::jsonb ELSE {payload}::jsonb || asked.payload END AS payload,
+       NULL::text AS event_id, asked.event_name,
+       NULL::text AS event_message, asked.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
        NULL::float8 AS due_ms,
-       coalesce({expires_at}::timestamptz <= greatest(due.scheduled_for, clock_timestamp()), false) AS expired,
+       coalesce({until}::timestamptz <= greatest(due.scheduled_for, clock_timestamp()), false) AS expired,
        greatest(due.scheduled_for, now()) AS decided_at,
-       named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name, false AS excluded
-FROM {named} CROSS JOIN LATERAL (SELECT {scheduled_for}) AS due
-"""
-)
-_OF_ONE_JOURNEY = Template("""(
-    SELECT id, {journey_id}::text AS journey_id, customer_id, {payload}::jsonb AS payload,
-           {event_name}::text AS event_name, NULL::boolean AS event_verified, {entrance}::text AS entrance
-    FROM unnest({customer_ids}::text[]) WITH ORDINALITY AS one(customer_id, id)
-) AS named""")
-_ROWS = Rows(
-    "named",
-    {
-        "journey_id": "text",
-        "customer_id": "text",
-        "payload": "jsonb",
-        "event_name": "text",
-        "event_verified": "boolean",
-        "entrance": "text",
-    },
-    place="id",
+       asked.entrance, NULL::boolean AS holds_entrance, NULL::text AS name, false AS excluded
+FROM {asked} CROSS JOIN LATERAL (SELECT {scheduled}) AS due
+""",
+    asked=Rows(
+        "asked",
+        {
+            "journey_id": "text",
+            "customer_id": "text",
+            "payload": "jsonb",
+            "entrance": "text",
+            "event_name": "text",
+            "event_verified": "boolean",
+        },
+        place="id",
+    ),
 )
 
 # Where entrances are concurrent, each counts apart, and what has none as well.
@@ -250,51 +246,27 @@ def jobs_of_chunks(chunks: Sequence[ClaimedChunk]) -> Fragment:
     return _WAITING.filled(chunks=_ranges(chunks))
 
 
-def supposed_jobs(
-    *,
-    workspace_id: str,
-    journey_id: str,
-    customer_ids: Sequence[str],
-    payload: Mapping[str, Any],
-    event_name: str | None = None,
-    terms: Terms = NO_TERMS,
-) -> Fragment:
-    """The relation of the jobs that a call (or an event) would create for these customers, numbered from 1."""
-    named = _OF_ONE_JOURNEY.filled(
-        journey_id=journey_id,
-        payload=Jsonb(payload),
-        event_name=event_name,
-        customer_ids=list(customer_ids),
-        entrance=terms.entrance,
-    )
-    return _supposed(workspace_id, named, terms)
+class Supposed(NamedTuple):
+    """A job that a call or an event would create. Its own `payload` goes over the call's, key by key."""
+
+    journey_id: str
+    customer_id: str
+    payload: Mapping[str, Any] | None = None
+    entrance: str | None = None
+    event_name: str | None = None
+    event_verified: bool | None = None
 
 
-def supposed_with_payloads(
-    *, workspace_id: str, journey_id: str, entries: Sequence[tuple[str, Mapping[str, Any], str | None]], terms: Terms
-) -> Fragment:
-    """The relation of the jobs that a call would create for customers with payloads and entrances of their own,
-    numbered from 1.
-    """
-    rows = [(journey_id, whom, json.dumps(payload), None, None, entrance) for whom, payload, entrance in entries]
-    return _supposed(workspace_id, _ROWS.of(rows), terms)
-
-
-def supposed_by_events(*, workspace_id: str, entries: Sequence[tuple[str, NewEvent]]) -> Fragment:
-    """The relation of the jobs that events would create in journeys with these ids, numbered from 1."""
-    rows = [
-        (journey_id, event.customer_id, json.dumps(dict(event.properties)), event.name, event.verified, event.entrance)
-        for journey_id, event in entries
-    ]
-    return _supposed(workspace_id, _ROWS.of(rows), NO_TERMS)
-
-
-def _supposed(workspace_id: str, named: Fragment, terms: Terms) -> Fragment:
+def supposed_jobs(request: Request, jobs: Sequence[Supposed]) -> Fragment:
+    """The relation of the jobs that a call would create, numbered from 1."""
+    own = [None if one.payload is None else json.dumps(dict(one.payload)) for one in jobs]
+    rows = [(*one[:2], payload, *one[3:]) for one, payload in zip(jobs, own, strict=True)]
     return _SUPPOSED.filled(
-        workspace_id=workspace_id,
-        named=named,
-        scheduled_for=terms.scheduled_for("named.customer_id"),
-        expires_at=terms.expires_at,
+        workspace_id=request.workspace_id,
+        payload=Jsonb(request.payload),
+        asked=rows,
+        scheduled=request.terms.scheduled(),
+        until=request.terms.expires_at,
     )
 
 

@@ -15,7 +15,7 @@ from customers.models import Customer
 from engage.database.object_ids import is_object_id, row_with_id
 from engage.errors import Refusal
 from journeys.entering.dry_runs import Tried, rehearse_journey, try_customers
-from journeys.entering.terms import Schedule, Terms
+from journeys.entering.terms import Request, Schedule, Terms
 from journeys.entry_rules import Verdict
 from journeys.models import Journey
 from journeys.steps.context import Occurrence
@@ -65,13 +65,13 @@ def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, 
     if journey.trigger_type == Journey.TriggerType.EVENT:
         event = Occurrence(name=journey.event_name, properties=payload)
     named = NamedCustomer(customer_id=customer.id, external_id=customer.external_id)
-    (tried,) = try_customers(
-        journey=journey,
-        customers=[named],
+    request = Request(
+        workspace_id=journey.workspace_id,
+        journey_id=journey.id,
         payload=payload,
-        event_name=event.name if event else None,
         terms=Terms(schedule=Schedule(at=now)),
     )
+    (tried,) = try_customers(request, [named], event_name=event.name if event else None)
     return WalkThrough(
         journey=journey,
         why_not_started=_why_not_started(journey, event, now) if event else None,

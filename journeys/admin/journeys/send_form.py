@@ -19,7 +19,7 @@ from engage.errors import Refusal
 from engage.sizes import KIB
 from journeys.admin.journeys.payload_field import PayloadField, defaults_of
 from journeys.entering.schedules import read_schedule
-from journeys.entering.terms import NO_TERMS, Terms
+from journeys.entering.terms import NO_TERMS, Request, Terms
 from journeys.models import Journey
 
 MOST_PASTED = 1000  # as in a call
@@ -131,6 +131,15 @@ class SendForm(forms.Form):
             by_clock = {"local": said["local"], "timezoneFrom": said["zone_field"], "else": said["zone"]}
             return Terms(schedule=read_schedule(by_clock))
         return Terms(schedule=read_schedule(said["at"].isoformat())) if said["at"] else NO_TERMS
+
+    def request_to(self, journey: Journey) -> Request:
+        """What is asked of the journey."""
+        return Request(
+            workspace_id=journey.workspace_id,
+            journey_id=journey.pk,
+            payload=self.cleaned_data["payload"],
+            terms=self.terms,
+        )
 
     def audience(self) -> Audience:
         said = self.cleaned_data

@@ -59,17 +59,11 @@ class TriedSend:
 
 def tried_send(journey: Journey, form: SendForm) -> TriedSend:
     """Decides on each customer as a worker would when they are due; nothing is queued. Raises Refusal."""
-    payload = form.cleaned_data["payload"]
-    run = dry_run_many(
-        workspace_id=journey.workspace_id,
-        journey_id=journey.pk,
-        audience=form.audience(),
-        payload=payload,
-        terms=form.terms,
-    )
+    request = form.request_to(journey)
+    run = dry_run_many(request, form.audience())
     results, some = Counter[str](), defaultdict[str, list[Tried]](list)
     for page in run.pages:
-        leaving = leaving_at_once(journey=journey, tried=page, payload=payload, terms=form.terms)
+        leaving = leaving_at_once(request, journey=journey, tried=page)
         for one in page:
             result = _LEAVES if one.customer_id in leaving else one.result.value
             results[result] += 1
@@ -149,14 +143,7 @@ class NotConfirmed(Refusal):
 def send(journey: Journey, form: SendForm) -> Trigger:
     """Queues them, and notes who did. Raises Refusal."""
     with transaction.atomic():
-        queued = trigger_many(
-            workspace_id=journey.workspace_id,
-            journey_id=journey.pk,
-            audience=form.audience(),
-            payload=form.cleaned_data["payload"],
-            called_by="",
-            terms=form.terms,
-        )
+        queued = trigger_many(form.request_to(journey), form.audience())
         trigger = Trigger.objects.get(pk=queued.trigger.id)
         due = _due(form.terms.schedule)
         note = f"Sent by hand to {queued.trigger.customers:,}{due and f', due {due}'}."

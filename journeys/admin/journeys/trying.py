@@ -23,6 +23,7 @@ from engage.admin.parts.columns import badge, json_text, may_view, shown
 from journeys.admin.drawing.drawings import Drawing, Way, graph_of_revision, lit, noted
 from journeys.admin.journeys.payload_field import PayloadField
 from journeys.admin.results import JOB_RESULT, STEP_STATE
+from journeys.entering.terms import Request
 from journeys.entering.trigger import ExcludedOne, Recipient, trigger_one
 from journeys.entering.walk_through import WalkThrough, walk_through
 from journeys.models import Journey
@@ -165,13 +166,7 @@ def sent(journey: Journey, form: TryForm) -> str:
         )
         recorded = record_reported_event(workspace_id=journey.workspace_id, event=event)
         return f"Recorded the event {recorded.event_id} by hand."
-    queued = trigger_one(
-        workspace_id=journey.workspace_id,
-        journey_id=journey.id,
-        recipient=Recipient("customerId", customer.id),
-        exclude_external_ids=[],
-        payload=payload,
-        called_by="",
-    )
+    request = Request(workspace_id=journey.workspace_id, journey_id=journey.id, payload=payload)
+    queued = trigger_one(request, Recipient("customerId", customer.id))
     assert not isinstance(queued, ExcludedOne)  # nobody is
     return f"Sent through by hand, by the trigger {queued.trigger_id}."

@@ -15,7 +15,7 @@ from customers.audience.selection import Audience
 from engage.database.sql import Statement
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.entering.scheduled import come_due
-from journeys.entering.terms import Schedule, Terms
+from journeys.entering.terms import Request, Schedule, Terms
 from journeys.entering.trigger import Recipient, trigger_many, trigger_one
 from journeys.jobs.cancellation import JobAlreadyDecided, cancel_job
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
@@ -58,15 +58,15 @@ class Schedules(RuleBasedStateMachine):
 
     @rule(names=st.sets(st.sampled_from(NAMES), min_size=1), due=DAYS, until=DAYS, alone=st.booleans())
     def call(self, *, names: set[str], due: int | None, until: int | None, alone: bool) -> None:
-        now, called = timezone.now(), {"workspace_id": self.workspace.id, "journey_id": self.journey.id}
+        now = timezone.now()
         schedule = None if due is None else Schedule(now + timedelta(days=due))
         terms = Terms(None, schedule, None if until is None else now + timedelta(days=until))
-        given: dict[str, Any] = {**called, "payload": {}, "called_by": "", "terms": terms}
+        request = Request(workspace_id=self.workspace.id, journey_id=self.journey.id, payload={}, terms=terms)
         if alone:
             names = {min(names)}
-            trigger_one(**given, recipient=Recipient("external_id", *names), exclude_external_ids=[])
+            trigger_one(request, Recipient("external_id", *names))
         else:
-            trigger_many(**given, audience=Audience(external_ids=tuple(sorted(names))))
+            trigger_many(request, Audience(external_ids=tuple(sorted(names))))
         made = EnrollmentJob.objects.exclude(id__in=[job.id for job in self.jobs]).order_by("id")
         found = made.values_list("id", "trigger_id", "customer__external_id")
         waits, last = (due or 0) > 0, None if until is None else self.today + until

@@ -11,13 +11,13 @@ from customers.conditions import InvalidCondition
 from customers.models import Customer, Event
 from engage.database.fragment import Fragment
 from engage.models import Workspace
-from engage.request_log import Trail
 from journeys.design.conditions import check_entry_conditions
 from journeys.entering.bulk import queue_jobs
 from journeys.entering.chunks import ClaimedChunk
 from journeys.entering.entry_conditions import failing_conditions
 from journeys.entering.entry_decisions import decide_jobs
-from journeys.entering.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
+from journeys.entering.terms import Request
+from journeys.entering.waiting_jobs import Supposed, entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.support.calls import let_workers_decide
 from tests.support.cases import each
@@ -44,16 +44,8 @@ def result_of_event(customer: Customer, conditions: dict[str, Any]) -> str:
         source=Event.Source.BRIDGE_ACTION,
         occurred_at=timezone.now(),
     )
-    queued, _, _ = queue_jobs(
-        workspace_id=customer.workspace_id,
-        journey_id=journey.id,
-        selection=selection_of(customer),
-        serial=0,
-        segment_ids=[],
-        payload=properties,
-        called_by="",
-        trail=Trail("test"),
-    )
+    request = Request(workspace_id=customer.workspace_id, journey_id=journey.id, payload=properties)
+    queued, _, _ = queue_jobs(request, selection_of(customer), serial=0, segment_ids=[])
     Trigger.objects.filter(id=queued.id).update(event=event)
     let_workers_decide()
     return EnrollmentJob.objects.get(trigger_id=queued.id).result
@@ -98,16 +90,8 @@ def test_a_journey_may_have_no_conditions() -> None:
 
 
 def queue(journey: Journey, *customers: Customer) -> None:
-    queue_jobs(
-        workspace_id=journey.workspace_id,
-        journey_id=journey.id,
-        selection=selection_of(*customers),
-        serial=0,
-        segment_ids=[],
-        payload={},
-        called_by="",
-        trail=Trail("test"),
-    )
+    request = Request(workspace_id=journey.workspace_id, journey_id=journey.id, payload={})
+    queue_jobs(request, selection_of(*customers), serial=0, segment_ids=[])
 
 
 def all_waiting() -> Fragment:
@@ -170,7 +154,8 @@ def test_who_is_refused_by_number_is_not_asked_why(
 def test_nobody_of_another_workspace_meets_the_conditions(acme: Workspace, rival: Workspace) -> None:
     stranger = CustomerFactory.create(workspace=rival, attributes={"plan": "pro"})
     journey = JourneyFactory.create(workspace=acme, entry_conditions=PRO)
-    relation = supposed_jobs(workspace_id=acme.id, journey_id=journey.id, customer_ids=[stranger.id], payload={})
+    request = Request(workspace_id=acme.id, journey_id=journey.id, payload={})
+    relation = supposed_jobs(request, [Supposed(journey.id, stranger.id)])
     jobs = read_jobs(relation)
     failing = failing_conditions(relation=relation, jobs=jobs, journeys=entered_journeys([journey.id]))
     assert failing == {job.id for job in jobs} != set()

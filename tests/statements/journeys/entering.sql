@@ -3,15 +3,14 @@ WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), {tables}, audience AS ({chosen}
 ), numbered AS (
-    SELECT id, row_number() OVER (ORDER BY id) - 1 AS ordinal FROM audience
+    SELECT id AS customer_id, row_number() OVER (ORDER BY id) - 1 AS ordinal FROM audience
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
         (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
-    SELECT {workspace_id}, {journey_id}, numbered.id, {trigger_id}, ordinal, clock.ms, 'queued', '', ''
+    SELECT {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms, 'queued', '', ''
     FROM numbered, clock ORDER BY ordinal
     RETURNING ordinal, customer_id
-), 
-trigger AS (
+), trigger AS (
     INSERT INTO journeys_trigger
         (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, traceparent, queued_at,
          keeps_progress, called_by, serial, selection)
@@ -35,13 +34,13 @@ trigger AS (
     ) AS unknown
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
-
-    SELECT {workspace_id}, {trigger_id}, number * 500, least((number + 1) * 500, customers), 'bulk',
-           now() + number * 0.1 * interval '1 second', now(), 0, ''
-    FROM trigger, generate_series(0, (customers - 1) / 500) AS number WHERE customers > 0
-
+    SELECT {workspace_id}, {trigger_id}, start, stop, lane, now() + number * 0.1 * interval '1 second', now(),
+           0, ''
+    FROM (
+        SELECT number, number * 500 AS start, least((number + 1) * 500, customers) AS stop, 'bulk' AS lane
+        FROM trigger, generate_series(0, (customers - 1) / 500) AS number WHERE customers > 0
+    ) AS chunk
 )
-
 SELECT trigger.customers, clock.ms,
        ARRAY(SELECT customer_id FROM jobs WHERE ordinal < {page} ORDER BY ordinal) AS first_page, NULL
 FROM trigger, clock
@@ -54,17 +53,22 @@ WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), {tables}, audience AS ({chosen}
 ), numbered AS (
-    SELECT id, row_number() OVER (ORDER BY scheduled_for, id) - 1 AS ordinal, entrance, held_by, scheduled_for, zone FROM (
-        SELECT id, {entrance}::text AS entrance, CASE WHEN {entrance}::text IS NOT NULL THEN (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = audience.id AND job.journey_id = {journey_id} AND job.entrance = {entrance} AND job.holds_entrance LIMIT 1) END AS held_by, {scheduled} FROM audience
-    ) AS asked
+    SELECT *, row_number() OVER (ORDER BY scheduled_for, customer_id) - 1 AS ordinal FROM (
+        SELECT *, CASE WHEN entrance IS NOT NULL THEN (
+        SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms)
+        FROM journeys_enrollmentjob job WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
+          AND job.entrance = asked.entrance AND job.holds_entrance LIMIT 1
+    ) END AS held_by, {scheduled} FROM (
+            SELECT id AS customer_id, {journey_id}::text AS journey_id, {entrance}::text AS entrance FROM audience
+        ) AS asked
+    ) AS due
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
         (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, entrance, holds_entrance, scheduled_for, zone)
-    SELECT {workspace_id}, {journey_id}, numbered.id, {trigger_id}, ordinal, clock.ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone
+    SELECT {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone
     FROM numbered, clock ORDER BY ordinal
     RETURNING ordinal, customer_id
-), 
-trigger AS (
+), trigger AS (
     INSERT INTO journeys_trigger
         (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, traceparent, queued_at,
          keeps_progress, called_by, serial, selection, expires_at)
@@ -78,8 +82,8 @@ trigger AS (
                'exempt', ARRAY(SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL ORDER BY place),
                'excluded', ARRAY(SELECT customer_id FROM exempt WHERE {excluded} ORDER BY place)
            ) || jsonb_build_object('stood_in', (
-    SELECT count(*) FILTER (WHERE left(zone, 5) = 'else ') FROM numbered HAVING count(zone) > 0
-)), {until}::timestamptz
+               SELECT count(*) FILTER (WHERE left(zone, 5) = 'else ') FROM numbered HAVING count(zone) > 0
+           )), {until}::timestamptz
     FROM clock, (SELECT count(*) AS customers FROM jobs) AS queued
     RETURNING customers
 ), unknown AS (
@@ -90,21 +94,20 @@ trigger AS (
     ) AS unknown
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
-
-    SELECT {workspace_id}, {trigger_id}, first, beyond, CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE 'bulk' END, greatest(scheduled_for, now()) + number * 0.1 * interval '1 second', greatest(scheduled_for, now()),
+    SELECT {workspace_id}, {trigger_id}, start, stop, CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE lane END, greatest(scheduled_for, now()) + number * 0.1 * interval '1 second', greatest(scheduled_for, now()),
            0, ''
     FROM trigger, (
-        SELECT scheduled_for, number, min(ordinal) AS first, max(ordinal) + 1 AS beyond FROM (
+        SELECT scheduled_for, number, min(ordinal) AS start, max(ordinal) + 1 AS stop, 'bulk' AS lane FROM (
             SELECT scheduled_for, ordinal,
                    (first_of_one - min(ordinal) OVER (PARTITION BY scheduled_for)) / 500 AS number
             FROM (SELECT scheduled_for, ordinal, ordinal AS first_of_one FROM numbered) AS ordered
         ) AS placed GROUP BY scheduled_for, number
-    ) AS together
-
+    ) AS chunk
 )
-
 SELECT trigger.customers, clock.ms,
-       ARRAY(SELECT customer_id FROM jobs WHERE ordinal < {page} ORDER BY ordinal) AS first_page, ARRAY(SELECT ARRAY[id::text, held_by] FROM numbered WHERE held_by IS NOT NULL ORDER BY ordinal LIMIT 1000)
+       ARRAY(SELECT customer_id FROM jobs WHERE ordinal < {page} ORDER BY ordinal) AS first_page, ARRAY(
+           SELECT ARRAY[customer_id::text, held_by] FROM numbered WHERE held_by IS NOT NULL ORDER BY ordinal LIMIT 1000
+       )
 FROM trigger, clock
 
 -- journeys.entering.by_event: _ACTIVE
@@ -130,13 +133,12 @@ WITH clock AS (
     SELECT asked.*, '' AS called_by, greatest(clock.ms, taken.ms + 1)
            + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms,
            CASE WHEN count(*) OVER (PARTITION BY workspace_id) > {a_few} THEN 'bulk' ELSE 'single' END AS lane,
-           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn
+           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / 500 AS turn
     FROM asked, clock, LATERAL (
         SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job
         WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
     ) AS taken
-), 
-jobs AS (
+), jobs AS (
     INSERT INTO journeys_enrollmentjob
         (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
     SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', ''
@@ -153,7 +155,6 @@ jobs AS (
     SELECT workspace_id, trigger_id, 0, 1, lane, now() + turn * interval '0.1 seconds', now(), 0, ''
     FROM entry ORDER BY place
 )
-
 SELECT trigger_id, journey_id, customer_id, queued_ms, lane FROM entry ORDER BY place
 
 -- journeys.entering.by_event: _QUEUE_FOR_ENTRANCES
@@ -165,17 +166,20 @@ WITH clock AS (
     SELECT asked.*, '' AS called_by, greatest(clock.ms, taken.ms + 1)
            + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms,
            CASE WHEN count(*) OVER (PARTITION BY workspace_id) > {a_few} THEN 'bulk' ELSE 'single' END AS lane,
-           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn, NULL::timestamptz AS scheduled_for, NULL::text AS zone, NULL::timestamptz AS expires_at,
-    NULL::jsonb AS selection,
-    coalesce((SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id AND job.entrance = asked.entrance AND job.holds_entrance LIMIT 1), CASE WHEN row_number() OVER (
-        PARTITION BY journey_id, customer_id, entrance ORDER BY place
-    ) > 1 THEN 'an earlier one' END) AS held_by
+           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / 500 AS turn, NULL::timestamptz AS scheduled_for, NULL::text AS zone, NULL::timestamptz AS expires_at,
+           NULL::jsonb AS selection,
+           coalesce((
+        SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms)
+        FROM journeys_enrollmentjob job WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
+          AND job.entrance = asked.entrance AND job.holds_entrance LIMIT 1
+    ), CASE WHEN row_number() OVER (
+               PARTITION BY journey_id, customer_id, entrance ORDER BY place
+           ) > 1 THEN 'an earlier one' END) AS held_by
     FROM asked, clock, LATERAL (
         SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job
         WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
     ) AS taken
-), 
-jobs AS (
+), jobs AS (
     INSERT INTO journeys_enrollmentjob
         (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, entrance, holds_entrance, scheduled_for, zone)
     SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone
@@ -192,7 +196,6 @@ jobs AS (
     SELECT workspace_id, trigger_id, 0, 1, CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE lane END, greatest(scheduled_for, now()) + turn * interval '0.1 seconds', greatest(scheduled_for, now()), 0, ''
     FROM entry ORDER BY place
 )
-
 SELECT trigger_id, journey_id, customer_id, queued_ms, lane FROM entry ORDER BY place
 
 -- journeys.entering.chunks: _CLAIM
@@ -280,7 +283,7 @@ SELECT asked.customer_id, asked.journey_id, coalesce((
 FROM {asked}
 
 -- journeys.entering.dry_runs: _DUE
-SELECT scheduled_for, zone FROM unnest({ids}::text[]) WITH ORDINALITY AS named (id, place) CROSS JOIN LATERAL (SELECT {due}) AS due ORDER BY place
+SELECT scheduled_for, zone FROM unnest({ids}::text[]) WITH ORDINALITY AS asked (customer_id, place) CROSS JOIN LATERAL (SELECT {due}) AS due ORDER BY place
 
 -- journeys.entering.entrances: _HELD
 SELECT job.journey_id, job.customer_id, job.entrance, job.id, coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms)
@@ -319,7 +322,7 @@ SELECT whole.workspace_id, whole.trigger_id, part.start, part.stop, whole.lane, 
        CASE WHEN part.held_up THEN {error} ELSE '' END
 FROM {parts} JOIN whole ON whole.id = part.id
 
--- journeys.entering.inserts: _FREE_MS
+-- journeys.entering.queueing: _FREE_MS
 SELECT coalesce(max(job.queued_ms), 0) + 1 FROM ({audience}) AS audience JOIN journeys_enrollmentjob job ON job.customer_id = audience.id AND job.journey_id = {journey_id}
 
 -- journeys.entering.recipients: _JOBS
@@ -330,29 +333,33 @@ FROM journeys_enrollmentjob WHERE trigger_id = {trigger_id} ORDER BY ordinal
 WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), {tables}, found AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY customer_id, entrance ORDER BY place) > 1 AS is_second FROM named
-    WHERE customer_id IS NOT NULL
+    SELECT *, {journey_id}::text AS journey_id,
+           row_number() OVER (PARTITION BY customer_id, entrance ORDER BY place) > 1 AS is_second
+    FROM named WHERE customer_id IS NOT NULL
       AND customer_id NOT IN (SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL)
 ), numbered AS MATERIALIZED (
     SELECT nextval('journeys_enrollmentjob_id_seq') AS id, ordered.* FROM (
         SELECT *, row_number() OVER (ORDER BY scheduled_for, first_place, place) - 1 AS ordinal,
                row_number() OVER (PARTITION BY customer_id ORDER BY place) - 1 AS later
         FROM (
-            SELECT *, CASE WHEN entrance IS NOT NULL THEN (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = found.customer_id AND job.journey_id = {journey_id} AND job.entrance = found.entrance AND job.holds_entrance LIMIT 1) END AS held_by, {scheduled},
+            SELECT *, CASE WHEN entrance IS NOT NULL THEN (
+        SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms)
+        FROM journeys_enrollmentjob job WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
+          AND job.entrance = asked.entrance AND job.holds_entrance LIMIT 1
+    ) END AS held_by, {scheduled},
                    min(place) OVER (PARTITION BY customer_id) AS first_place
-            FROM found WHERE NOT is_second
-        ) AS asked ORDER BY ordinal
+            FROM found AS asked WHERE NOT is_second
+        ) AS due ORDER BY ordinal
     ) AS ordered
 ), jobs AS (
     INSERT INTO journeys_enrollmentjob
-        (id, workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, payload,
-         entrance, holds_entrance, scheduled_for, zone)
+        (id, workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason,
+         payload, entrance, holds_entrance, scheduled_for, zone)
     SELECT id, {workspace_id}, {journey_id}, customer_id, {trigger_id}, ordinal, clock.ms + later, 'queued', '', '',
            payload, entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone
     FROM numbered, clock ORDER BY customer_id, entrance
     RETURNING 1
-), 
-trigger AS (
+), trigger AS (
     INSERT INTO journeys_trigger
         (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, traceparent, queued_at,
          keeps_progress, called_by, serial, selection, expires_at)
@@ -365,9 +372,11 @@ trigger AS (
                'not_in_segments', ARRAY(SELECT customer_id FROM named WHERE NOT belongs ORDER BY place),
                'exempt', ARRAY(SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL ORDER BY place),
                'excluded', ARRAY(SELECT customer_id FROM exempt WHERE {excluded} ORDER BY place)
-           ) || jsonb_build_object('unknown_recipients', ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place)) || jsonb_build_object('stood_in', (
-    SELECT count(*) FILTER (WHERE left(zone, 5) = 'else ') FROM numbered HAVING count(zone) > 0
-)), {until}::timestamptz
+           ) || jsonb_build_object(
+               'unknown_recipients', ARRAY(SELECT place - 1 FROM named WHERE customer_id IS NULL ORDER BY place)
+           ) || jsonb_build_object('stood_in', (
+               SELECT count(*) FILTER (WHERE left(zone, 5) = 'else ') FROM numbered HAVING count(zone) > 0
+           )), {until}::timestamptz
     FROM clock, (SELECT count(*) AS customers FROM jobs) AS queued
     RETURNING customers
 ), unknown AS (
@@ -378,20 +387,17 @@ trigger AS (
     ) AS unknown
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
-
-    SELECT {workspace_id}, {trigger_id}, first, beyond, CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE 'bulk' END, greatest(scheduled_for, now()) + number * 0.1 * interval '1 second', greatest(scheduled_for, now()),
+    SELECT {workspace_id}, {trigger_id}, start, stop, CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE lane END, greatest(scheduled_for, now()) + number * 0.1 * interval '1 second', greatest(scheduled_for, now()),
            0, ''
     FROM trigger, (
-        SELECT scheduled_for, number, min(ordinal) AS first, max(ordinal) + 1 AS beyond FROM (
+        SELECT scheduled_for, number, min(ordinal) AS start, max(ordinal) + 1 AS stop, 'bulk' AS lane FROM (
             SELECT scheduled_for, ordinal,
                    (first_of_one - min(ordinal) OVER (PARTITION BY scheduled_for)) / 500 AS number
             FROM (SELECT scheduled_for, ordinal, min(ordinal) OVER (PARTITION BY customer_id) AS first_of_one FROM numbered) AS ordered
         ) AS placed GROUP BY scheduled_for, number
-    ) AS together
-
+    ) AS chunk
 )
-
-SELECT clock.ms, ARRAY(SELECT place - 1 FROM numbered ORDER BY ordinal),
+SELECT ARRAY(SELECT place - 1 FROM numbered ORDER BY ordinal),
        ARRAY(SELECT customer_id FROM numbered ORDER BY ordinal),
        ARRAY(SELECT clock.ms + later FROM numbered ORDER BY ordinal),
        ARRAY(SELECT scheduled_for FROM numbered ORDER BY ordinal),
@@ -439,8 +445,7 @@ WITH clock AS (
            0 AS turn
     FROM journey, customer, clock
     WHERE trigger_type = 'api' AND (payload_schema IS NULL OR payload_schema = {met}::jsonb)
-), 
-jobs AS (
+), jobs AS (
     INSERT INTO journeys_enrollmentjob
         (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
     SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', ''
@@ -457,7 +462,6 @@ jobs AS (
     SELECT workspace_id, trigger_id, 0, 1, lane, now() + turn * interval '0.1 seconds', now(), 0, ''
     FROM entry ORDER BY place
 )
-
 SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry), NULL, NULL,
        (SELECT payload_schema FROM journey WHERE trigger_type = 'api' AND payload_schema IS DISTINCT FROM {met}::jsonb)
 
@@ -469,15 +473,21 @@ WITH clock AS (
     WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active
 ), customer AS (
     {customer}
-), named AS (
+), asked AS (
     SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, {trigger_id}::text AS trigger_id,
            clock.ms AS queued_ms, NULL::text AS event_id, {payload}::jsonb AS payload, {request_id}::text AS request_id,
            {traceparent}::text AS traceparent, {called_by}::text AS called_by, 1 AS place, 'single' AS lane,
            0 AS turn, {entrance}::text AS entrance, {until}::timestamptz AS expires_at, {exempt} AS selection
     FROM journey, customer, clock
     WHERE trigger_type = 'api' AND (payload_schema IS NULL OR payload_schema = {met}::jsonb)
-), entry AS (SELECT named.*, (SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms) FROM journeys_enrollmentjob job WHERE job.customer_id = named.customer_id AND job.journey_id = named.journey_id AND job.entrance = named.entrance AND job.holds_entrance LIMIT 1) AS held_by, {scheduled} FROM named WHERE jsonb_exists(named.selection -> 'exempt', named.customer_id) IS NOT TRUE), 
-jobs AS (
+), entry AS (
+    SELECT *, (
+        SELECT coalesce(job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms)
+        FROM journeys_enrollmentjob job WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
+          AND job.entrance = asked.entrance AND job.holds_entrance LIMIT 1
+    ) AS held_by, {scheduled}
+    FROM asked WHERE jsonb_exists(selection -> 'exempt', customer_id) IS NOT TRUE
+), jobs AS (
     INSERT INTO journeys_enrollmentjob
         (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason, entrance, holds_entrance, scheduled_for, zone)
     SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '', entrance, CASE WHEN held_by IS NULL AND entrance IS NOT NULL THEN true END, scheduled_for, zone
@@ -494,7 +504,6 @@ jobs AS (
     SELECT workspace_id, trigger_id, 0, 1, CASE WHEN scheduled_for > now() THEN 'scheduled' ELSE lane END, greatest(scheduled_for, now()) + turn * interval '0.1 seconds', greatest(scheduled_for, now()), 0, ''
     FROM entry ORDER BY place
 )
-
 SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry), (SELECT held_by FROM entry), (SELECT scheduled_for FROM entry),
        (SELECT payload_schema FROM journey WHERE trigger_type = 'api' AND payload_schema IS DISTINCT FROM {met}::jsonb)
 
@@ -535,13 +544,6 @@ WITH held AS MATERIALIZED (
 )
 SELECT id FROM held UNION ALL SELECT NULL WHERE (SELECT pg_advisory_xact_lock_shared(hashtextextended('engage: steps and decides', 0))) IS NULL
 
--- journeys.entering.waiting_jobs: _OF_ONE_JOURNEY
-(
-    SELECT id, {journey_id}::text AS journey_id, customer_id, {payload}::jsonb AS payload,
-           {event_name}::text AS event_name, NULL::boolean AS event_verified, {entrance}::text AS entrance
-    FROM unnest({customer_ids}::text[]) WITH ORDINALITY AS one(customer_id, id)
-) AS named
-
 -- journeys.entering.waiting_jobs: _READ_JOBS
 SELECT job.id, job.trigger_id, job.ordinal, job.request_id, job.traceparent, job.workspace_id, job.journey_id,
        job.customer_id, customer.id IS NOT NULL AS customer_exists, inside.ids AS active_enrollment_ids, past.completed,
@@ -571,15 +573,16 @@ CROSS JOIN LATERAL (
 ORDER BY job.id
 
 -- journeys.entering.waiting_jobs: _SUPPOSED
-SELECT named.id, '' AS trigger_id, 0 AS ordinal, '' AS request_id, NULL::text AS traceparent,
-       {workspace_id}::text AS workspace_id,
-       named.journey_id, named.customer_id, named.payload, NULL::text AS event_id, named.event_name,
-       NULL::text AS event_message, named.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
+SELECT asked.id, '' AS trigger_id, 0 AS ordinal, '' AS request_id, NULL::text AS traceparent,
+       {workspace_id}::text AS workspace_id, asked.journey_id, asked.customer_id,
+       CASE WHEN asked.payload IS NULL THEN {payload}::jsonb ELSE {payload}::jsonb || asked.payload END AS payload,
+       NULL::text AS event_id, asked.event_name,
+       NULL::text AS event_message, asked.event_verified, 0 AS chain, NULL::bigint AS serial, false AS crowd,
        NULL::float8 AS due_ms,
-       coalesce({expires_at}::timestamptz <= greatest(due.scheduled_for, clock_timestamp()), false) AS expired,
+       coalesce({until}::timestamptz <= greatest(due.scheduled_for, clock_timestamp()), false) AS expired,
        greatest(due.scheduled_for, now()) AS decided_at,
-       named.entrance, NULL::boolean AS holds_entrance, NULL::text AS name, false AS excluded
-FROM {named} CROSS JOIN LATERAL (SELECT {scheduled_for}) AS due
+       asked.entrance, NULL::boolean AS holds_entrance, NULL::text AS name, false AS excluded
+FROM {asked} CROSS JOIN LATERAL (SELECT {scheduled}) AS due
 
 -- journeys.entering.waiting_jobs: _WAITING
 SELECT job.id, job.trigger_id, job.ordinal, trigger.request_id, trigger.traceparent, job.workspace_id, job.journey_id,
