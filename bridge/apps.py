@@ -7,9 +7,9 @@ class BridgeConfig(AppConfig):
 
     def ready(self) -> None:
         from bridge.messages.known import offered_messages, shown_messages  # noqa: PLC0415
-        from bridge.messages.seeding import SECTION  # noqa: PLC0415 (models are loaded by now, not before)
+        from bridge.messages.saving import MESSAGES as DEFINED  # noqa: PLC0415 (models are loaded by now, not before)
+        from engage.resources.resource import Resource  # noqa: PLC0415
         from journeys.connections.messages import MESSAGES  # noqa: PLC0415
-        from journeys.seeding.sections import SECTIONS  # noqa: PLC0415
 
-        SECTIONS["messages"] = SECTION
+        Resource.register(DEFINED)
         MESSAGES.offered, MESSAGES.shown = staticmethod(offered_messages), staticmethod(shown_messages)

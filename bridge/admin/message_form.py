@@ -1,22 +1,17 @@
 """The form that creates and edits a message: its definition as JSON, refused as the API refuses it."""
 
-from typing import Any, cast
+from typing import Any
 
-from django import forms
-from django.core.exceptions import ValidationError
-
-from bridge.messages.authoring import MessageChanges, check_key
-from bridge.messages.content import parse_content
-from bridge.messages.definition import Definition, InvalidMessage, check_definition
+from bridge.messages.saving import MESSAGES
 from bridge.models import Message
+from engage.admin.parts.definitions import DefinitionForm
 from engage.admin.parts.json_field import JsonField
 
-_CHANGED = ("status", "actions", "forms", "content")
 
-
-class MessageForm(forms.ModelForm[Message]):
+class MessageForm(DefinitionForm):
     """A refusal is shown at its field and names the place: `actions[1].properties.n.max must be a number`."""
 
+    resource = MESSAGES
     actions = JsonField(
         named="actions",
         required=False,
@@ -48,43 +43,13 @@ class MessageForm(forms.ModelForm[Message]):
             "status": "Only an active message counts: of others, apps that enforce take nothing.",
         }
 
-    def clean_key(self) -> str:
-        key: str = self.cleaned_data["key"]
-        try:
-            check_key(key)
-        except InvalidMessage as refusal:
-            raise ValidationError(refusal.message) from None
-        return key
-
     def clean_actions(self) -> Any:
-        return self._checked("actions")
+        return [] if self.cleaned_data["actions"] is None else self.cleaned_data["actions"]
 
     def clean_forms(self) -> Any:
-        return self._checked("forms")
+        return [] if self.cleaned_data["forms"] is None else self.cleaned_data["forms"]
 
-    def _checked(self, name: str) -> Any:
-        value = self.cleaned_data[name]
-        listed = [] if value is None else value
-        try:
-            check_definition(actions=listed if name == "actions" else [], forms=listed if name == "forms" else [])
-        except InvalidMessage as refusal:
-            raise ValidationError(refusal.message) from None
-        return listed
-
-    def clean_content(self) -> Any:
-        """After the definition, which it names; if that is wrong, it is looked at when that is right."""
-        content = self.cleaned_data["content"]
-        if {"actions", "forms"} <= {*self.cleaned_data}:
-            try:
-                parse_content(content, definition=self._definition())
-            except InvalidMessage as refusal:
-                raise ValidationError([one.message for one in refusal.all_found()]) from None
-        return content
-
-    def _definition(self) -> Definition:
-        return check_definition(actions=self.cleaned_data["actions"], forms=self.cleaned_data["forms"])
-
-    def changes(self) -> MessageChanges:
+    def changes(self) -> dict[str, Any]:
         """All of a new message; of an existing one, what was edited."""
-        written = [name for name in _CHANGED if "key" in self.fields or name in self.changed_data]
-        return cast("MessageChanges", {name: self.cleaned_data[name] for name in written})
+        is_new = "key" in self.fields
+        return {name: value for name, value in super().changes().items() if is_new or name in self.changed_data}

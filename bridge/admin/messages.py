@@ -11,14 +11,13 @@ from unfold.views import ChangeList
 
 from bridge.admin.message_form import MessageForm
 from bridge.admin.message_page import learned_of, may_learn, page_of
-from bridge.messages.authoring import save_message
 from bridge.messages.figures import COUNTED_AT_MOST, recent_figures
+from bridge.messages.saving import MESSAGES
 from bridge.models import Interaction, Message
 from engage.admin.parts.columns import badge, may_view
-from engage.admin.parts.edits import TakenMeanwhile
+from engage.admin.parts.definitions import DefinitionAdmin
 from engage.admin.parts.filters import ChoicesDropdownFilter
 from engage.admin.parts.panels import Panel, show_on
-from engage.admin.parts.records import RecordAdmin
 from engage.models import Workspace
 
 _STATUS = {"active": "success", "draft": "info", "archived": ""}
@@ -39,8 +38,8 @@ class _WithFigures(ChangeList):
 
 
 @admin.register(Message)
-class MessageAdmin(RecordAdmin):
-    form = MessageForm
+class MessageAdmin(DefinitionAdmin):
+    form, resource = MessageForm, MESSAGES
     reads_people = True
     list_display = ("key", "status", "workspace", "revision", "clicks", "refusals", "updated_at")
     colours: ClassVar = {"status": _STATUS}
@@ -55,7 +54,6 @@ class MessageAdmin(RecordAdmin):
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
     )
     written_once = ("workspace", "key")
-    audited_elsewhere = True
     change_form_outer_before_template: Any = "bridge/admin/message_usage.html"
     change_form_before_template: Any = "bridge/admin/learned.html"
     change_form_outer_after_template: Any = "bridge/admin/message.html"
@@ -87,19 +85,12 @@ class MessageAdmin(RecordAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         message, now = context["original"], timezone.now()
         if message is not None:
-            message.refresh_from_db()  # the form has written what was typed into it
             context |= page_of(message, request=request, now=now)
             context["may_learn"] = may_learn(request) and self.has_change_permission(request, message)
             if context["may_learn"] and _LEARN in request.GET and request.method == "GET":
                 proposed, context["diff"] = learned_of(message, now=now)
                 context["adminform"].form.initial |= proposed
         return super().render_change_form(request, context, *args, **kwargs)
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        saved = save_message(workspace_id=obj.workspace_id, key=obj.key, **form.changes())
-        if not change and not saved.created:
-            raise TakenMeanwhile
-        obj.pk, obj.revision = saved.message.pk, saved.message.revision
 
 
 def up_to(number: int) -> str:

@@ -1,40 +1,30 @@
 """The calls about messages: what the buttons and forms of a message may write."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from bridge.messages.authoring import (
-    MessageChanges,
-    MessageNotFound,
-    message_with_key,
-    messages_after,
-    save_message,
-)
-from bridge.messages.authoring import (
-    delete_message as delete_known,
-)
-from bridge.messages.definition import MAX_ACTIONS, MAX_FORMS, InvalidMessage
+from bridge.messages.definition import InvalidMessage
+from bridge.messages.saving import MESSAGES, NOTHING, MessageFields, MessageNotFound, messages_after
 from bridge.models import Message
 from engage.calls.asked import Asked
 from engage.calls.call import Answered, PathId, delete, get, put
-from engage.calls.queries import CURSOR, PageQuery
+from engage.calls.queries import CURSOR, DryRun, PageQuery
 from engage.errors import MissingParameter
 from engage.http.paging import DEPRECATED, NEXT, NEXT_CURSOR, begin_of, cursor_of, page_of
-from engage.http.preconditions import PreconditionFailed, Seen
-from engage.json.fields import Items, Text, filled
-from engage.json.keywords import Keywords
-from engage.json.reading import ArraySizeExceeded, AtLeastOne
-from engage.schema.bodies import choice_of
-from engage.scopes import Scope
-from journeys.api.definitions.calls import IF_NEW
+from engage.http.preconditions import PreconditionFailed
+from engage.json.documents import one_of
+from engage.json.fields import LEFT_OUT, filled
+from engage.json.reading import ArraySizeExceeded
+from engage.resources.definitions import DefinitionInvalid, PutDefinition, get_definition
+from engage.resources.resource import CallTexts, DefinitionWarning
+from journeys.api.definitions.calls import FOUND, FOUND_PARAMETERS, IF_NEW, Calls, etag_of
+from journeys.api.definitions.each import define_patch
 
 # A key with a slash cannot be named in a path: seed files and staff can.
 _KEY = PathId(name="key", description="The message's key: the `messageId` in the page's calls.", example="spring-sale")
-_NOTHING = "At least one of status, actions, forms, content must be present."
-_OBJECTS = Keywords(items={"type": "object", "additionalProperties": True})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,51 +32,6 @@ class MessagesQuery(PageQuery):
     """Which page of the messages."""
 
     cursor: Annotated[str | None, CURSOR, DEPRECATED, cursor_of(str)] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class MessageBody:
-    """A message: what is absent stays as it is, or is empty in a new one."""
-
-    one_of: ClassVar = AtLeastOne(("status", "actions", "forms", "content"), _NOTHING)
-
-    status: Annotated[
-        str | None,
-        f"One of {', '.join(Message.Status.values)}.",
-        Text(longest=None, blank_is_absent=True),
-        Keywords(**choice_of(Message.Status.values)),
-    ] = None
-    actions: Annotated[
-        list[Any] | None,
-        "The buttons: each has an `id` and a `type`; `track_event` an `eventName` and rules for its `properties`, "
-        "`update_profile` rules for its `attributes`.",
-        Items(most=MAX_ACTIONS),
-        _OBJECTS,
-    ] = None
-    forms: Annotated[
-        list[Any] | None,
-        "The forms: each has an `id`, rules for its `fields`, and a `submitAction` as in `captureForm`; without one, "
-        "every field becomes an attribute.",
-        Items(most=MAX_FORMS),
-        _OBJECTS,
-    ] = None
-    content: Annotated[
-        dict[str, Any] | None,
-        "What is shown where a journey delivers the message: a `kind` (`banner`, `modal`, `card` or `custom`), and "
-        "`title`, `text`, `image`, `buttons`, `form` and `data` as far as there is any; `{}` takes it away.",
-    ] = None
-
-    def changes(self) -> MessageChanges:
-        changes = MessageChanges()
-        if self.status is not None:
-            changes["status"] = self.status
-        if self.actions is not None:
-            changes["actions"] = self.actions
-        if self.forms is not None:
-            changes["forms"] = self.forms
-        if self.content is not None:
-            changes["content"] = self.content or None
-        return changes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +46,8 @@ class MessageRecord:
     content: Annotated[Mapping[str, Any] | None, "What is shown where a journey delivers it; null: no journey can."]
     created_at: datetime
     updated_at: datetime
+    dry_run: Annotated[bool | None, "`true` where this is only what a PUT would do.", LEFT_OUT] = None
+    warnings: Annotated[Sequence[DefinitionWarning] | None, "What a PUT has left out, and stays.", LEFT_OUT] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,15 +109,34 @@ _RECORD = MessageRecord(
     created_at=datetime(2026, 11, 20, 19, 8, tzinfo=UTC),
     updated_at=datetime(2026, 11, 20, 19, 8, tzinfo=UTC),
 )
+_KEPT = {
+    name: DefinitionWarning(place=name, message=f"{name} was left out, and stays as it is.")
+    for name in ("status", "actions", "forms", "content")
+}
 _CREATED = "Message created."
-
-_messages: dict[str, Any] = {"scope": Scope.MESSAGES, "policy": "messages", "tag": "Messages"}
-_with_key: dict[str, Any] = {**_messages, "path": "messages/{workspaceId}/{key}", "ids": [_KEY]}
+_REQUESTS: Mapping[str, Any] = {
+    "Two buttons and a form": {"status": "active", "actions": _ACTIONS, "forms": _FORMS},
+    "What it shows": {"content": _CONTENT},
+    "Take it off": {"status": "archived"},
+}
+_ITEM = {name: getattr(_RECORD, name) for name in ("key", "status", "actions", "forms", "content")}
+_CALLS = Calls(
+    kind=MESSAGES,
+    texts=CallTexts(
+        example=_ITEM,
+        example_id="68a1f0c2e4b0a1d2c3e4f5f1",
+        requests=_REQUESTS,
+        changed=["status"],
+        refuses=[MessageNotFound(), DefinitionInvalid("actions[0].type is required.")],
+    ),
+    id=_KEY,
+    policy="messages",
+    tag="Messages",
+)
 
 
 @get(
-    path="messages/{workspaceId}",
-    **_messages,
+    **_CALLS.shared | {"path": "messages/{workspaceId}", "ids": []},
     says="Messages listed.",
     answer="A page of messages.",
     examples={"One": MessagesPage(messages=[_RECORD], next=None, next_cursor=None)},
@@ -184,34 +150,34 @@ def list_messages(asked: Asked[None, MessagesQuery]) -> MessagesPage:
     found = messages_after(workspace_id=asked.workspace_id, key=begin_of(asked.query) or "", limit=limit + 1)
     shown, following = page_of(found, limit, lambda one: one.key)
     return MessagesPage(
-        messages=[filled(MessageRecord, message) for message in shown],
+        messages=[_record(message) for message in shown],
         next=following,
         next_cursor=following,
     )
 
 
 @put(
-    **_with_key,
+    **_CALLS.shared,
     says="Message updated.",
     answer={
         HTTPStatus.OK: "The message already existed, and is now as the call says.",
         HTTPStatus.CREATED: "The message was created.",
     },
-    requests={
-        "Two buttons and a form": {"status": "active", "actions": _ACTIONS, "forms": _FORMS},
-        "What it shows": {"content": _CONTENT},
-        "Take it off": {"status": "archived"},
+    requests=_REQUESTS,
+    examples={
+        "Updated": replace(_RECORD, warnings=[_KEPT["forms"]]),
+        "Created": Answered(data=replace(_RECORD, warnings=[]), says=_CREATED, status=HTTPStatus.CREATED),
     },
-    examples={"Updated": _RECORD, "Created": Answered(data=_RECORD, says=_CREATED, status=HTTPStatus.CREATED)},
-    parameters=[IF_NEW],
+    parameters=[_CALLS.if_match, IF_NEW, etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
     refuses=[
-        MissingParameter(_NOTHING),
+        MissingParameter(NOTHING),
         PreconditionFailed(),
         InvalidMessage("actions[0].properties.n.max must be a number, but a string came."),
         ArraySizeExceeded("actions holds 51 items; its maximum is 50."),
+        MessageNotFound(),
     ],
 )
-def put_message(asked: Asked[MessageBody, None], key: str) -> Answered[MessageRecord]:
+def put_message(asked: Asked[MessageFields, DryRun], key: str) -> Answered[MessageRecord]:
     """Create or change a message
 
     Says what the buttons and forms of a message may write, and what is shown where a journey delivers it. Apps whose
@@ -220,36 +186,66 @@ def put_message(asked: Asked[MessageBody, None], key: str) -> Answered[MessageRe
     A rule is an object with a `type` (`string`, `number`, `boolean` or `date`), and optionally `required`, `max` (of a
     number, or of a string's length), `values` (one of these), `pattern` (of the whole string, in RE2's syntax) and
     `many` (a list, each of whose items follows the rule). Send at least one of the fields; what is absent stays as it
-    is.
+    is, and `warnings` says so.
     """
-    seen = Seen.by(asked.request._request)
-    saved = save_message(workspace_id=asked.workspace_id, key=key, seen=seen, **asked.body.changes())
-    record = filled(MessageRecord, saved.message)
-    return Answered(data=record, says=_CREATED, status=HTTPStatus.CREATED) if saved.created else Answered(data=record)
+    given, dry_run = asked.body.given(), asked.query.dry_run
+    try:
+        done = _CALLS.written(asked, key, given)
+    except DefinitionInvalid as invalid:
+        each = [InvalidMessage(one["message"]).at(one["place"]) for one in invalid.details]
+        raise one_of(each, more=invalid.more) from None
+    record = replace(_record(done.definition.row), dry_run=dry_run or None, warnings=_kept(done, given))
+    if dry_run:
+        return Answered(data=record)
+    made: Mapping[str, Any] = {"says": _CREATED, "status": HTTPStatus.CREATED} if done.outcome == "created" else {}
+    return Answered(data=record, headers={"ETag": done.definition.etag}, **made)
+
+
+def _kept(done: PutDefinition, given: Mapping[str, Any]) -> list[DefinitionWarning]:
+    """What is there of what was left out."""
+    if done.outcome == "created":
+        return []
+    default = MESSAGES.defaults("")
+    item = done.definition.item
+    return [one for name, one in _KEPT.items() if name not in given and item[name] != default[name]]
+
+
+define_patch(_CALLS, Asked[MessageFields, DryRun])
 
 
 @get(
-    **_with_key, says="Message found.", answer="The message.", examples={"Found": _RECORD}, refuses=[MessageNotFound()]
+    **_CALLS.shared,
+    says="Message found.",
+    answer=FOUND,
+    parameters=FOUND_PARAMETERS,
+    examples={"Found": _RECORD},
+    refuses=[MessageNotFound()],
 )
-def get_message(asked: Asked[None, None], key: str) -> MessageRecord:
+def get_message(asked: Asked[None, None], key: str) -> Answered[MessageRecord]:
     """Read a message
 
     Returns the message with its definition.
     """
-    return filled(MessageRecord, message_with_key(workspace_id=asked.workspace_id, key=key))
+    found = get_definition(MESSAGES, workspace_id=asked.workspace_id, named=key)
+    return Answered(data=_record(found.row), headers={"ETag": found.etag})
 
 
 @delete(
-    **_with_key,
+    **_CALLS.shared,
     says="Message deleted.",
     answer="The message was deleted.",
     examples={"Deleted": MessageDeleted(key=_KEY.example)},
-    refuses=[MessageNotFound()],
+    parameters=[_CALLS.if_match],
+    refuses=[MessageNotFound(), PreconditionFailed()],
 )
 def delete_message(asked: Asked[None, None], key: str) -> MessageDeleted:
     """Delete a message
 
     Deletes the message's definition. What was recorded of it stays.
     """
-    delete_known(workspace_id=asked.workspace_id, key=key)
+    _CALLS.take_away(asked, key)
     return MessageDeleted(key=key)
+
+
+def _record(message: Message) -> MessageRecord:
+    return filled(MessageRecord, message, dry_run=None, warnings=None)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import jwt
 from django.utils import timezone
 
-from bridge.messages.authoring import save_message
+from bridge.messages.saving import MESSAGES
 from engage.models import IdentityKey, Workspace
 from journeys.design.authoring import save_journey
 
@@ -37,13 +37,14 @@ STEPS: list[dict[str, Any]] = [
 
 def save_offer(workspace: Workspace, *, app_id: str) -> str:
     """Makes the message, the journey and the app's key where they are missing; returns the journey's id."""
-    save_message(workspace_id=workspace.id, key=MESSAGE, status="active", actions=_ACTIONS, content=_CONTENT)
+    now = timezone.now()
+    MESSAGES.save(workspace=workspace, key=MESSAGE, now=now, status="active", actions=_ACTIONS, content=_CONTENT)
     IdentityKey.objects.get_or_create(
         workspace=workspace, app_id=app_id, kid="demo",
         defaults={"alg": IdentityKey.Algorithm.HS256, "secret": secrets.token_urlsafe(32)},
     )  # fmt: skip
     saved = save_journey(
-        workspace=workspace, key=OFFER, now=timezone.now(), name="An offer in an in-app message",
+        workspace=workspace, key=OFFER, now=now, name="An offer in an in-app message",
         allow_reenrollment=True, steps=STEPS,
     )  # fmt: skip
     return saved.journey.id

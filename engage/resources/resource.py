@@ -75,15 +75,16 @@ class Saved(NamedTuple, Generic[Row]):
 
 @dataclass(frozen=True, kw_only=True)
 class CallTexts:
-    """What the calls about a kind say of themselves: a summary, an empty line, and a description each.
+    """What the calls about a kind say of themselves: a summary, an empty line, and a description each, but
+    where they are written apart.
 
     `example` is an item, with the id that it has; `changed` are what a PUT such as `requests` changes, and
     `inside` and `moving` what that tells of a journey.
     """
 
-    put: str
-    get: str
-    delete: str
+    put: str = ""
+    get: str = ""
+    delete: str = ""
     example: Item
     example_id: str
     requests: Mapping[str, Item]
@@ -262,8 +263,8 @@ class Resource(Generic[Row]):
         if stored is None and self.at_most is not None and own.count() >= self.at_most:
             raise InvalidDefinition(f"key: a workspace has at most {self.at_most} {self.section}.").at(KEY)
         row = self.checked(stored or self.new(workspace, key), changes)
-        before, after = None if stored is None else self.facts(stored), self.facts(row)
-        if stored is not None and before is not None and same_json(_compared(before), _compared(after)):
+        before = None if stored is None else self.facts(stored)
+        if stored is not None and before is not None and same_json(_compared(before), _compared(self.facts(row))):
             if isinstance(stored, InWrittenOrder):
                 stored.keep_order_of(cast("InWrittenOrder", row))
             return Saved(stored, "unchanged")
@@ -274,7 +275,7 @@ class Resource(Generic[Row]):
         row.save()
         self.after_saving(row, stored)
         self.after_all(workspace.pk)
-        record(*saved(row, before=before, after=after))
+        record(*saved(row, before=before, after=self.facts(row)))
         return Saved(row, "created" if before is None else "changed")
 
     def replace(self, saving: "Saving", described: Described) -> Row:

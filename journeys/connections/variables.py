@@ -45,6 +45,7 @@ class Variables(Resource[Variable]):
     model, fields, section, at_most = Variable, VariableFields, "variables", 200
     missing = VariableNotFound
     named_by = "name"
+    named_by_journeys = True
     calls = CallTexts(
         put="""Create or change a variable
 

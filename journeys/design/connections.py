@@ -83,6 +83,7 @@ class Connections(Resource[Connection]):
 
     model, fields, section, at_most = Connection, ConnectionFields, "connections", 100
     missing = ConnectionNotFound
+    named_by_journeys = True
     confirmable = "change it although journeys could not send by it any more"
     calls = CallTexts(
         put="""Create or replace a connection

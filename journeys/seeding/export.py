@@ -11,8 +11,6 @@ from engage.resources.fields import Item
 from engage.resources.resource import Resource
 from journeys.models import Journey
 from journeys.seeding.access import written_api_key, written_app
-from journeys.seeding.kinds import KINDS
-from journeys.seeding.sections import SECTIONS
 from journeys.steps.secrets import Change, Path, is_open
 
 Sections = Mapping[str, Sequence[Item]]
@@ -32,15 +30,14 @@ def items_of(workspace: Workspace) -> dict[str, list[Item]]:
     return {
         "apiKeys": [key for key in keys if [] not in key.values()],
         "apps": [written_app(app) for app in App.objects.filter(**own).order_by("name", "id")],
-        **{kind.section: kind.all_written(workspace.pk) for kind in KINDS},
-        **{name: section.write(workspace) for name, section in SECTIONS.items()},
+        **{kind.section: kind.all_written(workspace.pk) for kind in Resource.all()},
     }
 
 
 def exported(workspace: Workspace) -> dict[str, Any]:
     """The seed file. Each secret is what the environment is to have: `{"env": "ENGAGE_MAIL_X_TOKEN"}`."""
     found, names = items_of(workspace), Counter[str]()
-    for kind in KINDS:
+    for kind in Resource.all():
         found[kind.section] = [_without_secrets(kind, item, names) for item in found[kind.section]]
     variables = {item["key"]: item["value"] for item in found["variables"]}
     return {

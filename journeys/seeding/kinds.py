@@ -115,6 +115,5 @@ class Segments(Resource[Segment]):
 JOURNEYS = Journeys()
 SEGMENTS = Segments()
 
-# What is named comes before what names it: a seed file is saved in this order.
+# In this order they are written out.
 KINDS: Sequence[Resource[Any]] = (SEGMENTS, VARIABLES, CONNECTIONS, JOURNEYS, SUBSCRIPTIONS)
-Resource.register(*KINDS)

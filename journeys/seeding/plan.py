@@ -70,7 +70,6 @@ def _names_in_file(seeded: SeededWorkspace) -> set[str]:
         "apps": seeded.apps,
         "customers": seeded.customers,
         **seeded.defined,
-        **seeded.others,
     }
     return {f"{section} {name}" for section, names in sections.items() for name in names}
 

@@ -30,7 +30,6 @@ from journeys.seeding.journeys import read_journeys, seed_journeys
 from journeys.seeding.kinds import JOURNEYS, SEGMENTS
 from journeys.seeding.reading import InvalidSeed, require_new_key, text_for
 from journeys.seeding.resources import SeededSection, read_section, seed_section
-from journeys.seeding.sections import SECTIONS
 from journeys.seeding.segments import SeedSegment, lock_segments, read_segments, seed_segments
 
 
@@ -57,7 +56,6 @@ class Seed:
     segments: Sequence[SeedSegment]
     journeys: Sequence[Described]
     resources: Mapping[str, Sequence[Described]]
-    others: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +73,6 @@ class SeededWorkspace:
     segments: Mapping[str, str]
     defined: Mapping[str, Mapping[str, str]]
     stay_closed: Mapping[str, str]
-    others: Mapping[str, Mapping[str, str]]
     crowd_made: int
     warnings: Sequence[DefinitionWarning]
 
@@ -107,7 +104,6 @@ def read_seed(document: Mapping[str, object]) -> Seed:
             "apps",
             "customers",
             *(kind.section for kind in Resource.all()),
-            *SECTIONS,
         ],
     )
     workspace = whole["workspace"].fields(required=["key"], optional=["name", "feed", "alerts", "defaultCountry"])
@@ -129,16 +125,13 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         resources={
             kind.section: read_section(kind, whole[kind.section]) for kind in _resources() if kind.section in whole
         },
-        others={name: section.read(part(name)) for name, section in SECTIONS.items()},
     )
 
 
 def _resources(*, named_by_journeys: bool | None = None) -> Iterator[Resource[Any]]:
     """The kinds that are seeded by what they say of themselves: all, or those before or behind journeys."""
-    kinds = Resource.all()
-    for place, kind in enumerate(kinds):
-        is_before = place < kinds.index(JOURNEYS)
-        if kind not in (JOURNEYS, SEGMENTS) and named_by_journeys in (None, is_before):
+    for kind in Resource.all():
+        if kind not in (JOURNEYS, SEGMENTS) and named_by_journeys in (None, kind.named_by_journeys):
             yield kind
 
 
@@ -182,7 +175,6 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime, confi
         workspace=workspace, segments=seed.segments, stored=stored_segments, customers=customers, now=now
     )
     named = [seed_one(kind) for kind in _resources(named_by_journeys=True)]
-    others = {name: section.seed(workspace, seed.others[name]) for name, section in SECTIONS.items()}
     seeded = seed_journeys(workspace=workspace, journeys=seed.journeys, now=now)
     for section in named:
         if not confirmed:
@@ -202,7 +194,6 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime, confi
             *(warning for one in (*named, *naming) for warning in one.warnings()),
             *seeded.warnings,
         ],
-        others=others,
         apps=seed_apps(workspace=workspace, apps=seed.apps),
         api_keys=seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys),
         crowd_made=crowd_made,

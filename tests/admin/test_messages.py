@@ -76,7 +76,7 @@ def test_what_is_no_json_is_refused_as_it_was_typed(staff: Client, acme: Workspa
 def test_a_key_that_is_taken_is_refused(staff: Client, acme: Workspace, rival: Workspace) -> None:
     taken = MessageFactory.create(workspace=acme, key="sale", actions=sale.ACTIONS)
     page = staff.post(ADD, said(workspace=acme.id, key="sale")).content.decode()
-    assert "with this Workspace and Key already exists." in page
+    assert "The workspace has a message with this key already." in page
     assert staff.post(ADD, said(workspace=rival.id, key="sale")).status_code == 302
     taken.refresh_from_db()
     assert taken.actions == sale.ACTIONS

@@ -94,7 +94,7 @@ def test_a_key_for_messages_does_nothing_else(us: Tenant) -> None:
         with taken_back():
             if caller.call(call.method, path_of(call, us.ids()), body_of(call)).succeeded:
                 allowed.append(f"{call.method} {call.path.partition('/')[0]}")
-    assert allowed == ["GET messages", "PUT messages", "GET messages", "DELETE messages"]
+    assert allowed == ["GET messages", "PUT messages", "PATCH messages", "GET messages", "DELETE messages"]
 
 
 def test_a_dry_run_shows_people_so_it_needs_to_read_them(us: Tenant) -> None:

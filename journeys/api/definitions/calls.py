@@ -31,13 +31,17 @@ from journeys.api.definitions.bodies import (
 
 _ETAG = '"3f1c7a90b6e24d5f8a7b6c5d4e3f2a1b"'
 
-IF_MATCH = OpenApiParameter(
-    "If-Match",
-    {"type": "string"},
-    location=OpenApiParameter.HEADER,
-    description="The ETag of what you have read. Needed to change or delete what is there, and for nothing else: "
-    "creating, a dry run, and a body that changes nothing need none. `*` stands for whatever is there.",
+
+def _if_match(description: str) -> OpenApiParameter:
+    schema = {"type": "string"}
+    return OpenApiParameter("If-Match", schema, location=OpenApiParameter.HEADER, description=description)
+
+
+_DEMANDED = _if_match(
+    "The ETag of what you have read. Needed to change or delete what is there, and for nothing else: "
+    "creating, a dry run, and a body that changes nothing need none. `*` stands for whatever is there."
 )
+_HEEDED = _if_match("The ETag of what you have read. Where it is sent, nothing else is changed or deleted.")
 
 
 def _if_none_match(description: str) -> OpenApiParameter:
@@ -64,8 +68,7 @@ UNKNOWN_SECRET = SecretsMissing("headers.X-Token needs its value: *** keeps what
 _CREATED, _CHANGED, _UNCHANGED = "Created.", "Changed.", "Nothing to change."
 _EMPTY = MissingParameter("The body must be the whole definition, and must not be empty.")
 _NOTHING = MissingParameter("The body must say what changes, and must not be empty.")
-_UNSEEN = [PreconditionFailed(), PreconditionRequired()]
-_FOUND: Mapping[int, str] = {HTTPStatus.OK: "The definition.", HTTPStatus.NOT_MODIFIED: "It is what you have."}
+FOUND: Mapping[int, str] = {HTTPStatus.OK: "The definition.", HTTPStatus.NOT_MODIFIED: "It is what you have."}
 _NOW = "What was there is now as the body says."
 
 
@@ -91,6 +94,14 @@ class Calls:
             "tag": self.tag,
         }
 
+    @property
+    def if_match(self) -> OpenApiParameter:
+        return _HEEDED if self.kind.as_in_1_0 else _DEMANDED
+
+    @property
+    def _unseen(self) -> list[Refusal]:
+        return [PreconditionFailed(), *([] if self.kind.as_in_1_0 else [PreconditionRequired()])]
+
     def put(self) -> Call:
         item = self.texts.example
         made = replace(self._changed, outcome="created", changed=[*item], inside=None)
@@ -100,16 +111,16 @@ class Calls:
         return put(
             **self._writing(_EMPTY),
             answer={HTTPStatus.OK: _NOW, HTTPStatus.CREATED: "It was created."},
-            parameters=[IF_MATCH, IF_NEW, etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
+            parameters=[self.if_match, IF_NEW, etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
             examples=examples,
         )
 
     def patch(self) -> Call:
-        parameters = [IF_MATCH, etag_of(HTTPStatus.OK)]
+        parameters = [self.if_match, etag_of(HTTPStatus.OK)]
         return patch(**self._writing(_NOTHING), answer=_NOW, parameters=parameters, examples=self._examples)
 
     def _writing(self, empty: Refusal) -> dict[str, Any]:
-        refuses = [empty, *self.texts.refuses, *_UNSEEN]
+        refuses = [empty, *self.texts.refuses, *self._unseen]
         return {**self.shared, "requests": self.texts.requests, "refuses": refuses}
 
     @property
@@ -137,7 +148,7 @@ class Calls:
         return get(
             **self.shared,
             says="Definition found.",
-            answer=_FOUND,
+            answer=FOUND,
             parameters=FOUND_PARAMETERS,
             examples={"Found": self.record()},
         )
@@ -147,9 +158,9 @@ class Calls:
             **self.shared,
             says="Deleted.",
             answer="It was deleted.",
-            parameters=[IF_MATCH],
+            parameters=[self.if_match],
             examples={"Deleted": DefinitionDeleted()},
-            refuses=[*self.texts.refuses_to_delete, *_UNSEEN],
+            refuses=[*self.texts.refuses_to_delete, *self._unseen],
         )
 
     def record(self) -> Answered[DefinitionRecord]:

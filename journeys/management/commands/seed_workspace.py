@@ -167,7 +167,6 @@ def _as_json(seeded: SeededWorkspace) -> str:
             "customers": seeded.customers,
             **seeded.defined,
             "stayClosed": seeded.stay_closed,
-            **seeded.others,
             "warnings": _warnings_as_json(seeded.warnings),
         }
     )
@@ -190,8 +189,6 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
     lines += [f"Journey {key} stays closed, {why}" for key, why in seeded.stay_closed.items()]
     if seeded.stay_closed:
         lines.append("A file opens no journey that staff or a key has closed: activate it, in the admin or by a call.")
-    for name, ids in seeded.others.items():
-        lines += _ids(name.removesuffix("s").capitalize(), ids)
     if crowd_size:
         lines.append(
             f"{counted(crowd_size, 'customer')} from user-0 to user-{crowd_size - 1}, {seeded.crowd_made:,} made now"

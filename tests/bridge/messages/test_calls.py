@@ -6,9 +6,10 @@ from urllib.parse import quote
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 
-from bridge.messages.authoring import delete_message, save_message
 from bridge.messages.rules import Rule, RuleType, type_of
+from bridge.messages.saving import MESSAGES
 from bridge.models import Message
 from engage.models import AuditEntry, Workspace
 from tests.bridge.messages import sale
@@ -36,6 +37,7 @@ def test_a_message_is_made_changed_read_and_deleted(acme: Workspace, server: Ser
         "content": None,
         "createdAt": "",
         "updatedAt": "",
+        "warnings": [],
     }
 
     changed = data(server.put(path(acme, "sale"), {"forms": []}), status=200)
@@ -55,9 +57,9 @@ def test_a_message_is_made_changed_read_and_deleted(acme: Workspace, server: Ser
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_delete_it_at_once_the_second_finds_nothing(acme: Workspace, server: ServerClient) -> None:
-    MessageFactory.create(workspace=acme, key="sale")
+    sale = MessageFactory.create(workspace=acme, key="sale")
     with transaction.atomic():
-        delete_message(workspace_id=acme.id, key="sale")
+        MESSAGES.delete(sale)
         waiting = made_to_wait(partial(server.delete, path(acme, "sale")))
     refused(waiting.result(PATIENCE_SECONDS), status=404, error="Message not found")
     assert AuditEntry.objects.filter(action=AuditEntry.Action.DELETED).count() == 1
@@ -67,7 +69,7 @@ def test_of_two_who_delete_it_at_once_the_second_finds_nothing(acme: Workspace, 
 def test_a_deletion_that_waited_for_a_change_tells_what_was_deleted(acme: Workspace, server: ServerClient) -> None:
     MessageFactory.create(workspace=acme, key="sale", status="active")
     with transaction.atomic():
-        save_message(workspace_id=acme.id, key="sale", status="archived")
+        MESSAGES.save(workspace=acme, key="sale", now=timezone.now(), status="archived")
         waiting = made_to_wait(partial(server.delete, path(acme, "sale")))
     data(waiting.result(PATIENCE_SECONDS), status=200)
     facts = AuditEntry.objects.get(action=AuditEntry.Action.DELETED).changes or {}

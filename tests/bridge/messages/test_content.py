@@ -1,14 +1,16 @@
 """What a message shows: how it is written, what is refused, and what becomes of it for a person."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from bridge.messages.authoring import MessageChanges, save_message
 from bridge.messages.content import is_address, parse_content
 from bridge.messages.definition import InvalidMessage, parse_definition
 from bridge.messages.markup import html_of
+from bridge.messages.saving import MESSAGES
+from bridge.models import Message
 from engage.models import Workspace
 from journeys.rendering import Rendering
 from tests.bridge.messages import sale
@@ -106,16 +108,19 @@ def test_a_mistake_is_refused_with_its_place(content: dict[str, Any], told: str)
     assert told in "; ".join(one.message for one in refusal.value.all_found())
 
 
+def save(workspace: Workspace, key: str, **changes: Any) -> Message:
+    return MESSAGES.save(workspace=workspace, key=key, now=timezone.now(), **changes).row
+
+
 @pytest.mark.django_db
 def test_it_is_saved_as_a_revision_and_holds_to_the_definition(acme: Workspace) -> None:
     defined = {"actions": sale.ACTIONS, "forms": sale.FORMS}
     each: list[dict[str, Any]] = [defined, {"content": WHOLE}, {"content": None}]
     for revision, changes in enumerate(each, start=1):
-        saved = save_message(workspace_id=acme.id, key="sale", **cast("MessageChanges", changes))
-        assert saved.message.revision == revision
-    save_message(workspace_id=acme.id, key="sale", content=WHOLE)
+        assert save(acme, "sale", **changes).revision == revision
+    save(acme, "sale", content=WHOLE)
     with pytest.raises(InvalidMessage, match=r"content\.form is 'nps', but the message has no form"):
-        save_message(workspace_id=acme.id, key="sale", forms=[])
+        save(acme, "sale", forms=[])
 
 
 @pytest.mark.django_db
@@ -127,7 +132,7 @@ def test_names_of_the_services_own_events_are_refused_wherever_they_could_be_rec
     form = {"id": "f", "fields": {}, "submitAction": {"type": "track_event", "eventName": forged}}
     for changes in ({"actions": [action]}, {"forms": [form]}):
         with pytest.raises(InvalidMessage, match=why):
-            save_message(workspace_id=acme.id, key="forged", **cast("MessageChanges", changes))
+            save(acme, "forged", **changes)
     assert why in refused_without_a_trace(
         click(sdk, actionType="track_event", actionData={"eventName": forged}), status=400
     )
