@@ -166,7 +166,7 @@ def list_messages(asked: Asked[None, MessagesQuery]) -> MessagesPage:
     requests=_REQUESTS,
     examples={
         "Updated": replace(_RECORD, warnings=[_KEPT["forms"]]),
-        "Created": Answered(data=replace(_RECORD, warnings=[]), says=_CREATED, status=HTTPStatus.CREATED),
+        "Created": Answered(data=_RECORD, says=_CREATED, status=HTTPStatus.CREATED),
     },
     parameters=[_CALLS.if_match, IF_NEW, etag_of(HTTPStatus.OK, HTTPStatus.CREATED)],
     refuses=[
@@ -194,7 +194,7 @@ def put_message(asked: Asked[MessageFields, DryRun], key: str) -> Answered[Messa
     except DefinitionInvalid as invalid:
         each = [InvalidMessage(one["message"]).at(one["place"]) for one in invalid.details]
         raise one_of(each, more=invalid.more) from None
-    record = replace(_record(done.definition.row), dry_run=dry_run or None, warnings=_kept(done, given))
+    record = replace(_record(done.definition.row), dry_run=dry_run or None, warnings=_kept(done, given) or None)
     if dry_run:
         return Answered(data=record)
     made: Mapping[str, Any] = {"says": _CREATED, "status": HTTPStatus.CREATED} if done.outcome == "created" else {}

@@ -55,7 +55,7 @@ from engage_client.api.journeys import (
     resume_journey,
     trigger_journey,
 )
-from engage_client.api.messages import delete_message, get_message, list_messages, put_message
+from engage_client.api.messages import delete_message, get_message, list_messages, patch_message, put_message
 from engage_client.models import (
     ActionAnswer,
     ActionData,
@@ -112,6 +112,7 @@ from engage_client.models import (
     MessagesPageAnswer,
     Moving,
     PushesPageAnswer,
+    PatchedMessageRequest,
     PutDefinitionAnswer,
     ResumedSubscriptionAnswer,
     ResumeRequest,
@@ -329,6 +330,9 @@ assert (put.key, put.revision) == ("sale", 1)
 assert done(get_message.sync_detailed(WORKSPACE, "sale", client=api), MessageAnswer).data == put
 listed = done(list_messages.sync_detailed(WORKSPACE, client=api), MessagesPageAnswer).data
 assert [message.key for message in listed.messages] == ["sale"]
+draft = PatchedMessageRequest.from_dict({"status": None})
+patched = done(patch_message.sync_detailed(WORKSPACE, "sale", client=api, body=draft), PutDefinitionAnswer).data
+assert patched.changed == ["status"]
 done(delete_message.sync_detailed(WORKSPACE, "sale", client=api), MessageDeletedAnswer)
 refused(get_message.sync_detailed(WORKSPACE, "sale", client=api))
 senseless = MessageRequest.from_dict({"actions": [{"id": "cta", "type": "dance"}]})

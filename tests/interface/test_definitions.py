@@ -215,7 +215,7 @@ def test_messages_heed_what_was_seen_and_never_ask_for_it(acme: Workspace, serve
     assert (told["content"], told["revision"], "dryRun" in told) == (shown, 1, False)
     assert answer["ETag"] == server.get(path)["ETag"] != etag
     told = data(server.put(path, {"content": {}, "status": "draft"}), status=200)
-    assert (told["content"], told["revision"], told["warnings"]) == (None, 2, [])
+    assert (told["content"], told["revision"], "warnings" in told) == (None, 2, False)
     data(server.delete(path), status=200)
 
 

@@ -37,7 +37,6 @@ def test_a_message_is_made_changed_read_and_deleted(acme: Workspace, server: Ser
         "content": None,
         "createdAt": "",
         "updatedAt": "",
-        "warnings": [],
     }
 
     changed = data(server.put(path(acme, "sale"), {"forms": []}), status=200)
