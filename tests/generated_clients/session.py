@@ -111,8 +111,8 @@ from engage_client.models import (
     MessageRequest,
     MessagesPageAnswer,
     Moving,
-    PushesPageAnswer,
     PatchedMessageRequest,
+    PushesPageAnswer,
     PutDefinitionAnswer,
     ResumedSubscriptionAnswer,
     ResumeRequest,
@@ -330,7 +330,7 @@ assert (put.key, put.revision) == ("sale", 1)
 assert done(get_message.sync_detailed(WORKSPACE, "sale", client=api), MessageAnswer).data == put
 listed = done(list_messages.sync_detailed(WORKSPACE, client=api), MessagesPageAnswer).data
 assert [message.key for message in listed.messages] == ["sale"]
-draft = PatchedMessageRequest.from_dict({"status": None})
+draft = PatchedMessageRequest.from_dict({"status": "draft"})
 patched = done(patch_message.sync_detailed(WORKSPACE, "sale", client=api, body=draft), PutDefinitionAnswer).data
 assert patched.changed == ["status"]
 done(delete_message.sync_detailed(WORKSPACE, "sale", client=api), MessageDeletedAnswer)
