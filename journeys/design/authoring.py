@@ -1,6 +1,6 @@
 """Creating and changing journeys: the one place where their rules, steps and exit rules are checked and saved."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from copy import copy
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, cast
@@ -144,12 +144,7 @@ def refusals_of(
         ("", lambda: _check_fields(journey)),
         ("", lambda: _check_trigger(journey)),
         ("event_where", lambda: _check_event_where(journey, stored="event_where" in kept)),
-        (
-            "entry_conditions",
-            lambda: check_entry_conditions(
-                journey.entry_conditions, trigger_type=journey.trigger_type, stored="entry_conditions" in kept
-            ),
-        ),
+        ("entry_conditions", lambda: _check_entry_conditions(journey, stored="entry_conditions" in kept)),
         ("steps", lambda: _check_steps(journey, steps, stored="steps" in kept, names=names, known=known)),
         ("steps", lambda: require_known(steps, known) if known and opens and "steps" in kept else None),
         ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept, names=names)),
@@ -158,6 +153,12 @@ def refusals_of(
         ("hold_out", lambda: parse_hold_out(journey.hold_out)),
         ("goals", lambda: _check_goals(journey, steps, stored="goals" in kept)),
     )
+    yield from _refused(journey, checks, kept=kept)
+
+
+def _refused(
+    journey: Journey, checks: Iterable[tuple[str, Callable[[], object]]], *, kept: Container[str]
+) -> Iterator[InvalidJourney]:
     for field, check in checks:
         try:
             check()
@@ -167,6 +168,10 @@ def refusals_of(
         except Refusal as refusal:
             if journey.active or field not in kept:
                 yield from (InvalidJourney(field, found.message, of=found) for found in refusal.all_found())
+
+
+def _check_entry_conditions(journey: Journey, *, stored: bool) -> None:
+    check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type, stored=stored)
 
 
 def _kept(changed: Collection[str] | None) -> frozenset[str]:
