@@ -22,8 +22,7 @@ def parse_hold_out(value: object) -> float | None:
     if value is None:
         return None
     part = Part(value, "holdOut", InvalidHoldOut).fields(required=["share"])["share"]
-    share = part.value
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+    if not 0 < (share := part.number()) < 1:
         part.refuse("must be a number above 0 and below 1.")
     return float(share)
 

@@ -155,7 +155,7 @@ _REFUSES = [
     },
     refuses=[
         MissingParameter("actionData.eventName is required."),
-        InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
+        InvalidActionType("actionType must be one of close, track_event, update_profile, link, not 'jump'."),
         *_REFUSES,
     ],
 )
@@ -203,7 +203,7 @@ def record_action(asked: AskedBySdk[ActionBody, None]) -> Answered[ActionDone]:
     },
     refuses=[
         MissingParameter(NO_IDENTIFIER),
-        InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
+        InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both, not 'none'."),
         *_REFUSES,
     ],
 )

@@ -10,6 +10,7 @@ from bridge.requests import Action, BridgeCall
 from customers.event_rules import refuse_reserved
 from customers.models import Event
 from engage.errors import MissingParameter, Refusal
+from engage.json.mistakes import none_of
 from engage.models import App
 
 ACTION_TYPES = (
@@ -28,8 +29,8 @@ class InvalidActionType(Refusal):
 
 def parse_action_type(text: str) -> Interaction.Kind:
     """The type that the text names. Raises InvalidActionType."""
-    if text not in ACTION_TYPES:
-        raise InvalidActionType(f"actionType must be one of {', '.join(ACTION_TYPES)}.")
+    if mistake := none_of(ACTION_TYPES, text):
+        raise InvalidActionType(f"actionType {mistake}")
     return Interaction.Kind(text)
 
 

@@ -12,6 +12,7 @@ from bridge.requests import BridgeCall, SubmitAction, SubmitType
 from customers.event_rules import refuse_reserved
 from customers.models import Event
 from engage.errors import Refusal
+from engage.json.mistakes import none_of
 from engage.models import App
 
 
@@ -23,10 +24,9 @@ class InvalidSubmitAction(Refusal):
 
 def parse_submit_type(text: str) -> SubmitType:
     """The type that the text names. Raises InvalidSubmitAction."""
-    try:
-        return SubmitType(text)
-    except ValueError:
-        raise InvalidSubmitAction(f"submitAction.type must be one of {', '.join(SubmitType)}.") from None
+    if mistake := none_of([*SubmitType], text):
+        raise InvalidSubmitAction(f"submitAction.type {mistake}")
+    return SubmitType(text)
 
 
 def capture_form(*, app: App, call: BridgeCall, submit: SubmitAction | None, now: datetime) -> RecordedInteraction:

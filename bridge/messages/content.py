@@ -142,11 +142,8 @@ def _button(where: Written, part: Part, definition: Definition) -> Button:
 
 
 def _action(part: Part, definition: Definition) -> str:
-    named = part.text(at_most=MAX_ID_LENGTH)
-    known = [CLOSE, LINK, *(action.id for action in definition.actions)]
-    if named not in known:
-        part.refuse(f"is {named!r}, which is none of {', '.join(known)}.")
-    return named
+    part.text(at_most=MAX_ID_LENGTH)
+    return part.choice([CLOSE, LINK, *(action.id for action in definition.actions)])
 
 
 def _form(part: Part | None, definition: Definition) -> str | None:

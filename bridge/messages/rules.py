@@ -195,10 +195,7 @@ def _choices(fields: Mapping[str, Part], kind: RuleType) -> tuple[Any, ...] | No
 def _max(part: Part, kind: RuleType) -> float:
     if kind not in {RuleType.NUMBER, RuleType.STRING}:
         part.refuse("is only for numbers, and for the length of strings.")
-    if not _is_number(part.value):
-        part.refuse_type("a number")
-    number: float = part.value  # type: ignore[assignment] # it is one
-    return number
+    return part.number()
 
 
 def _values(part: Part, kind: RuleType) -> tuple[Any, ...]:

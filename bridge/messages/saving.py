@@ -19,6 +19,7 @@ from engage.json.compact import json_bytes, same_json
 from engage.json.documents import Part
 from engage.json.fields import Items, Text
 from engage.json.keywords import Keywords
+from engage.json.mistakes import none_of
 from engage.json.reading import AtLeastOne
 from engage.resources.fields import ReadBy
 from engage.resources.resource import Resource
@@ -107,8 +108,8 @@ class Messages(Resource[Message]):
         if len(row.key) > MAX_MESSAGE_ID_LENGTH:
             message = f"key must be at most {MAX_MESSAGE_ID_LENGTH} characters long, not {len(row.key)}."
             yield InvalidMessage(message).at("key")
-        if row.status not in Message.Status.values:
-            yield InvalidMessage(f"status must be one of {', '.join(Message.Status.values)}.").at("status")
+        if mistake := none_of(Message.Status.values, row.status):
+            yield InvalidMessage(f"status {mistake}").at("status")
         if (size := json_bytes([row.actions, row.forms])) > MAX_DEFINITION_BYTES:
             message = f"actions and forms are {size} bytes of JSON; their maximum is {MAX_DEFINITION_BYTES}."
             yield InvalidMessage(message).at("actions")

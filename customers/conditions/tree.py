@@ -9,6 +9,7 @@ from customers.conditions.fields import Field, Root, parse_field, refuse_positio
 from customers.conditions.operands import Op, as_stored, parse_operand, refuse_what_never_holds
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
+from engage.json.mistakes import none_of
 
 MAX_DEPTH = 10
 MAX_TESTS = 100
@@ -121,8 +122,7 @@ def _parse_list(part: Part, rules: _Rules, *, depth: int) -> tuple[Condition, ..
 def _parse_test(part: Part, rules: _Rules) -> Condition:
     written = part.field("op")
     name = written.text(at_most=_MAX_OP_LENGTH)
-    if name not in _OPS:
-        written.refuse(f"is {name!r}, which is none of {', '.join(_OPS)}.")
+    written.require(none_of(_OPS, name))
     op = _NEGATIONS.get(name) or Op(name)
     operand: Any = None
     beside = [] if op is Op.EXISTS else ["to"] if "to" in part.members() else ["value"]

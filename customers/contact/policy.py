@@ -212,10 +212,7 @@ def _one_of(part: Part, choices: Collection[str]) -> Any:
 
 
 def _from_one(part: Part, most: int) -> int:
-    number = part.integer()
-    if not 1 <= number <= most:
-        part.refuse(f"must be from 1 to {most}.")
-    return number
+    return part.whole(most=most)
 
 
 def _duration(part: Part, *, at_most: timedelta = timedelta(days=90)) -> timedelta:

@@ -10,8 +10,9 @@ from rest_framework.request import Request
 
 from engage.errors import InvalidRequest, Refusal
 from engage.http.paging import BothPlaces, InvalidAfter, InvalidCursor, place_of
-from engage.http.query_strings import is_true, one_of, single_value, whole_number
+from engage.http.query_strings import is_true, single_value, whole_number
 from engage.json.fields import Member, Parsed, Whole, is_choice, members
+from engage.json.mistakes import none_of, not_whole, unknown
 from engage.json.storable import unstorable
 
 Shape = TypeVar("Shape")
@@ -57,8 +58,7 @@ class UnknownParameter(InvalidRequest):
     code = "unknown_parameter"
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        has = f"has {', '.join(known)}" if known else "has none"
-        super().__init__(f"{name[:100]} is no parameter of this call in the query string; it {has}.")
+        super().__init__(f"{name[:100]} {unknown(known)}")
 
 
 def is_tolerant(operation_id: str) -> bool:
@@ -99,7 +99,9 @@ def _value(member: Member, query: QueryDict) -> Any:
     if parsed := member.note(Parsed):
         found = parsed.parse(text)
     elif is_choice(member.hint):
-        found = member.hint(one_of(query, name, [choice.value for choice in member.hint]))
+        if mistake := none_of([choice.value for choice in member.hint], text):
+            raise InvalidRequest(f"{name} {mistake}")
+        found = member.hint(text)
     elif member.hint is bool:
         found = is_true(query, name)
     elif member.hint is int:
@@ -114,12 +116,12 @@ def _value(member: Member, query: QueryDict) -> Any:
 def _whole(name: str, text: str, bounds: Whole) -> int:
     number = whole_number(text, at_most=bounds.most)
     if number is None or number < bounds.least:
-        raise not_whole(name, bounds)
+        raise outside(name, bounds)
     return number
 
 
-def not_whole(name: str, bounds: Whole) -> InvalidRequest:
-    return InvalidRequest(f"{name} must be a whole number from {bounds.least} to {bounds.most}.")
+def outside(name: str, bounds: Whole) -> InvalidRequest:
+    return InvalidRequest(f"{name} {not_whole(None, most=bounds.most, least=bounds.least)}")
 
 
 def parameter_refusals(shape: type) -> Iterator[Refusal]:
@@ -128,7 +130,7 @@ def parameter_refusals(shape: type) -> Iterator[Refusal]:
         yield BAD_DRY_RUN
     for member in members(cast("Any", shape)):
         if member.name == "limit":
-            yield not_whole("limit", member.note(Whole))
+            yield outside("limit", member.note(Whole))
         if member.name == "after" and member.hint is not int:
             yield InvalidAfter()
         if member.name == "cursor":

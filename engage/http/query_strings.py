@@ -1,7 +1,5 @@
 """Query string parameters, none of which may be repeated."""
 
-from collections.abc import Sequence
-
 from django.http import QueryDict
 
 from engage.errors import InvalidRequest
@@ -30,11 +28,3 @@ def is_true(query: QueryDict, name: str) -> bool:
     if text not in {None, *_TRUE, *_FALSE}:
         raise InvalidRequest(f"{name} must be true or false, not {str(text)[:100]!r}.")
     return text in _TRUE
-
-
-def one_of(query: QueryDict, name: str, choices: Sequence[str]) -> str | None:
-    """The parameter's value, which is one of the choices, or None. Raises InvalidRequest."""
-    text = single_value(query, name)
-    if text is not None and text not in choices:
-        raise InvalidRequest(f"{name} must be one of {', '.join(choices)}, not {text[:100]!r}.")
-    return text

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Never, Self, TypeVar, cast
 
 from engage.errors import MOST_MISTAKES, Refusal
-from engage.json.storable import describe
+from engage.json import mistakes
 
 _Value = TypeVar("_Value")
 
@@ -123,7 +123,12 @@ class Part:
 
     def refuse_type(self, expected: str) -> Never:
         """Raises the refusal for a wrong type; `expected` is the right one, such as "a string"."""
-        self.refuse(f"must be {expected}, but {describe(self.value)} came.")
+        self.refuse(mistakes.not_a(expected, self.value))
+
+    def require(self, mistake: str) -> None:
+        """Raises the refusal for what is wrong (engage/json/mistakes.py), if anything is."""
+        if mistake:
+            self.refuse(mistake)
 
     @property
     def is_null(self) -> bool:
@@ -146,13 +151,12 @@ class Part:
         known = [*required, *optional]
 
         def check(read: Reading) -> None:
-            unknown = f"is not known; what may stand here is {', '.join(known)}."
             for name, part in found.items():
                 if name not in known:
-                    read.note(part, unknown)
+                    read.note(part, mistakes.unknown(known))
             for name in required:
                 if name not in found:
-                    read.note(self.at(None, name), "is required.")
+                    read.note(self.at(None, name), mistakes.REQUIRED)
 
         if reading is not None:
             check(reading)
@@ -165,45 +169,49 @@ class Part:
         """The part with this name in an object; refused if missing."""
         found = self.members()
         if name not in found:
-            self.at(None, name).refuse("is required.")
+            self.at(None, name).refuse(mistakes.REQUIRED)
         return found[name]
 
     def items(self, *, at_most: int | None = None) -> list["Part"]:
         """The parts of an array."""
-        if not isinstance(self.value, list):
-            self.refuse_type("an array")
-        if at_most is not None and len(self.value) > at_most:
-            self.refuse(f"holds {len(self.value)} items; its maximum is {at_most}.")
-        return [Part(value, f"{self.place}[{index}]", self.refusal) for index, value in enumerate(self.value)]
+        self.require(mistakes.not_items(self.value, at_most=at_most))
+        values = cast("list[object]", self.value)
+        return [Part(value, f"{self.place}[{index}]", self.refusal) for index, value in enumerate(values)]
 
     def text(self, *, at_most: int | None = None) -> str:
         """A string that is not blank."""
-        if not isinstance(self.value, str):
-            self.refuse_type("a string")
-        if not self.value.strip():
-            self.refuse("must not be blank.")
-        if at_most is not None and len(self.value) > at_most:
-            self.refuse(f"must be at most {at_most} characters long, not {len(self.value)}.")
-        return self.value
+        self.require(mistakes.not_text(self.value))
+        text = str(self.value)
+        self.require("" if text.strip() else mistakes.BLANK)
+        self.require(mistakes.not_text(text, at_most=at_most))
+        return text
 
     def choice(self, choices: Collection[str]) -> str:
         """A string that is one of these."""
         text = self.text()
-        if text not in choices:
-            self.refuse(f"is {text[:40]!r}, which is none of {', '.join(choices)}.")
+        self.require(mistakes.none_of(choices, text))
         return text
 
     def flag(self) -> bool:
         """true or false."""
-        if not isinstance(self.value, bool):
-            self.refuse_type("a boolean")
-        return self.value
+        self.require(mistakes.not_flag(self.value))
+        return bool(self.value)
 
     def integer(self) -> int:
         """A whole number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int):
             self.refuse_type("a whole number")
         return self.value
+
+    def whole(self, *, most: int, least: int = 1) -> int:
+        """A whole number within these bounds."""
+        self.require(mistakes.not_whole(self.value, most=most, least=least))
+        return cast("int", self.value)
+
+    def number(self) -> float:
+        """A number, whole or not."""
+        self.require(mistakes.not_number(self.value))
+        return cast("float", self.value)
 
     def at(self, value: object, name: str) -> "Part":
         return Part(value, f"{self.place}.{name}" if self.place else name, self.refusal)

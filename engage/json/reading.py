@@ -13,6 +13,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin
 
 from engage.errors import FailureDetail, InvalidRequest, MissingParameter, Refusal
+from engage.json import mistakes
 from engage.json.compact import json_bytes, same_json
 from engage.json.fields import (
     Items,
@@ -59,7 +60,7 @@ class AtLeastOne(NamedTuple):
 
 
 def missing(path: str) -> Problem:
-    return Problem(path, "is required.", is_missing=True)
+    return Problem(path, mistakes.REQUIRED, is_missing=True)
 
 
 def read(shape: type[Shape], body: Any) -> Shape:
@@ -96,8 +97,10 @@ def _wrong(message: str) -> _Problems:
     return _Problems([Problem("", message)])
 
 
-def _wrong_type(expected: str, value: Any) -> _Problems:
-    return _wrong(f"must be {expected}, but {describe(value)} came.")
+def _refuse(mistake: str) -> None:
+    """Raises for what is wrong, if anything is."""
+    if mistake:
+        raise _wrong(mistake)
 
 
 @cache
@@ -153,7 +156,7 @@ class _ObjectReader:
 
     def __call__(self, data: Any) -> Any:
         if not isinstance(data, dict):
-            raise _wrong_type("an object", data)
+            raise _wrong(mistakes.not_a("an object", data))
         given = self._fold(data) if self.aliases else data
         values: dict[str, Any] = {}
         wrong: list[Problem] = []
@@ -228,43 +231,34 @@ def _anything(value: Any) -> Any:
 
 
 def _text(longest: int | None, value: Any, *, if_blank: str = "") -> str:
-    if not isinstance(value, str):
-        raise _wrong_type("a string", value)
-    if longest is not None and len(value) > longest:
-        raise _wrong(f"must be at most {longest} characters long, not {len(value)}.")
+    _refuse(mistakes.not_text(value, at_most=longest))
     if if_blank and not value.strip():
-        raise _wrong(f"must not be blank. {if_blank}")
-    return value
+        raise _wrong(f"{mistakes.BLANK} {if_blank}")
+    return str(value)
 
 
 def _whole(bounds: Whole, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise _wrong_type("a whole number", value)
-    if not bounds.least <= value <= bounds.most:
-        raise _wrong(f"must be from {bounds.least} to {bounds.most}.")
-    return value
+    _refuse(mistakes.not_whole(value, most=bounds.most, least=bounds.least))
+    return int(value)
 
 
 def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _wrong_type("true or false", value)
-    return value
+    _refuse(mistakes.not_flag(value))
+    return bool(value)
 
 
 def _choice(kind: Any, value: Any) -> Any:
     text = _text(None, value)
-    values = [member.value for member in kind]
-    if text not in values:
-        raise _wrong(f"must be one of {', '.join(values)}.")
+    _refuse(mistakes.none_of([member.value for member in kind], text))
     return kind(text)
 
 
 def _array(name: str, items: Items, inner: Reader, are_texts: bool, value: Any) -> list[Any]:  # noqa: FBT001
     expected = "an array of strings" if are_texts else "an array"
     if not isinstance(value, list):
-        raise _wrong_type(expected, value)
+        raise _wrong(mistakes.not_a(expected, value))
     if len(value) > items.most:
-        raise ArraySizeExceeded(f"{name} holds {len(value)} items; its maximum is {items.most}.")
+        raise ArraySizeExceeded(f"{name} {mistakes.not_items(value, at_most=items.most)}")
     if are_texts:
         for position, item in enumerate(value):
             if not isinstance(item, str):
@@ -275,7 +269,7 @@ def _array(name: str, items: Items, inner: Reader, are_texts: bool, value: Any) 
 
 def _object(stored: Stored, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _wrong_type("an object", value)
+        raise _wrong(mistakes.not_a("an object", value))
     if depth(value) > STORED_DEPTH:
         raise _wrong(f"is nested more than {STORED_DEPTH} deep.")
     size = json_bytes(value)

@@ -88,9 +88,9 @@ def reader_of(member: Member) -> Callable[[Part], Any]:
 def _reader(hint: Any, notes: Sequence[Any]) -> Callable[[Part], Any]:
     bounds = next((note for note in notes if isinstance(note, Whole)), None)
     if hint is int:
-        return partial(_whole, bounds) if bounds else Part.integer
+        return (lambda part: part.whole(most=bounds.most, least=bounds.least)) if bounds else Part.integer
     if hint is float:
-        return _number
+        return Part.number
     if hint is str:
         return Part.text
     if hint is bool:
@@ -101,16 +101,3 @@ def _reader(hint: Any, notes: Sequence[Any]) -> Callable[[Part], Any]:
         inner = _reader(*unwrapped(get_args(hint)[0]))
         return lambda part: [inner(item) for item in part.items()]
     raise TypeError(f"{hint} cannot be read from a definition.")
-
-
-def _whole(bounds: Whole, part: Part) -> int:
-    value = part.integer()
-    if not bounds.least <= value <= bounds.most:
-        part.refuse(f"must be from {bounds.least} to {bounds.most}.")
-    return value
-
-
-def _number(part: Part) -> float:
-    if isinstance(part.value, bool) or not isinstance(part.value, int | float):
-        part.refuse_type("a number")
-    return part.value

@@ -219,7 +219,7 @@ def abort_journey(asked: Asked[AbortBody, DryRun], journey: Journey) -> Answered
         "Those who entered leave": {"reason": "The wrong segment was named.", "enrollments": "exit"},
     },
     examples={"A part was decided": _CANCELLED},
-    refuses=[InvalidRequest("enrollments must be one of keep, exit.")],
+    refuses=[InvalidRequest("enrollments must be one of keep, exit, not 'drop'.")],
 )
 def cancel_trigger(asked: Asked[CancelTriggerBody, DryRun], trigger: Trigger) -> CancelledTrigger:
     """Cancel a trigger

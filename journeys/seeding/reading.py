@@ -11,6 +11,7 @@ from engage.audit.recording import record, saved
 from engage.database.keys import KeyField, refuse_ambiguous_key
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
+from engage.resources.columns import in_words
 from engage.resources.fields import KEY, Described, Readers, read_item
 
 
@@ -26,7 +27,7 @@ def text_for(part: Part, model: type[Model], column: str) -> str:
     try:
         model._meta.get_field(column).run_validators(text)  # type: ignore[union-attr]
     except ValidationError as invalid:
-        raise InvalidSeed(f"{part.place}: {invalid.messages[0]}").at(part.place) from None
+        raise InvalidSeed(f"{part.place}{in_words(invalid.error_list[0])}").at(part.place) from None
     return text
 
 
@@ -36,7 +37,7 @@ def require_new_key(key: str, place: str) -> None:
         KeyField().run_validators(key)
         refuse_ambiguous_key(key)
     except ValidationError as invalid:
-        raise InvalidSeed(f"{place}: {invalid.messages[0]}").at(place) from None
+        raise InvalidSeed(f"{place}{in_words(invalid.error_list[0])}").at(place) from None
 
 
 def refuse_duplicates(parts: Iterable[Part]) -> None:

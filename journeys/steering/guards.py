@@ -98,7 +98,7 @@ def _failure_guard(fields: Sequence[Part]) -> FailureGuard | None:
     share, of = fields
     with Reading() as read:
         failed_share = read(lambda: _share(share))
-        number = read(lambda: _whole(of, most=MOST_RESULTS))
+        number = read(lambda: of.whole(most=MOST_RESULTS))
     return FailureGuard(failed_share=failed_share, of=number)
 
 
@@ -107,23 +107,15 @@ def _entry_guard(fields: Sequence[Part]) -> EntryGuard | None:
         return None
     entries, per = fields
     with Reading() as read:
-        number = read(lambda: _whole(entries, most=MOST_ENTRIES))
+        number = read(lambda: entries.whole(most=MOST_ENTRIES))
         length = read(lambda: _length(per))
     return EntryGuard(entries=number, per=length)
 
 
 def _share(part: Part) -> float:
-    share = part.value
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+    if not 0 <= (share := part.number()) < 1:
         part.refuse("must be a number from 0 to below 1.")
     return float(share)
-
-
-def _whole(part: Part, *, most: int) -> int:
-    number = part.value
-    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
-        part.refuse(f"must be a whole number from 1 to {most:,}.")
-    return number
 
 
 def _length(part: Part) -> timedelta:

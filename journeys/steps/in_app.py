@@ -47,10 +47,7 @@ def _read_expiry(part: Part) -> timedelta:
 
 
 def _read_priority(part: Part) -> int:
-    priority = part.integer()
-    if abs(priority) > MAX_PRIORITY:
-        part.refuse(f"must be between -{MAX_PRIORITY} and {MAX_PRIORITY}.")
-    return priority
+    return part.whole(most=MAX_PRIORITY, least=-MAX_PRIORITY)
 
 
 def _read_values(step: WrittenStep, part: Part) -> TemplatedJson:

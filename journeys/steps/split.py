@@ -23,11 +23,10 @@ _HASHED_BYTES = 8
 
 
 def _read_weight(part: Part) -> float:
-    if isinstance(part.value, bool) or not isinstance(part.value, int | float):
-        part.refuse_type("a number")
-    if not 0 < part.value <= MAX_WEIGHT:
+    weight = part.number()
+    if not 0 < weight <= MAX_WEIGHT:
         part.refuse(f"must be more than 0 and at most {MAX_WEIGHT:,}.")
-    return part.value
+    return weight
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from engage.database.object_ids import new_object_id
 from engage.errors import Refusal
 from engage.feed import FeedType
 from engage.json.fields import Whole
+from engage.json.mistakes import none_of
 from engage.models import AuditEntry, Workspace
 from engage.resources.definitions import DefinitionInvalid
 from engage.resources.fields import Fields
@@ -134,9 +135,8 @@ def _wishes_mistaken(subscription: Subscription) -> Iterator[Refusal]:
         if values is not None and not 1 <= len(values) <= most:
             yield InvalidDefinition(f"{field} must name from 1 to {most}, or be null for all.").at(field)
     for place, name in enumerate(subscription.types or ()):
-        if name not in FeedType.values:
-            message = f"types[{place}] must be one of {', '.join(FeedType.values)}, not {name[:100]!r}."
-            yield InvalidDefinition(message).at(f"types[{place}]")
+        if mistake := none_of(FeedType.values, name):
+            yield InvalidDefinition(f"types[{place}] {mistake}").at(f"types[{place}]")
     keys = subscription.journeys or []
     own = Journey.objects.filter(workspace=subscription.workspace_id, key__in=keys)
     known = set(own.values_list("key", flat=True)) if keys else set()

@@ -47,10 +47,10 @@ def test_a_message_is_made_and_changed_as_by_the_api(staff: Client, acme: Worksp
 @each(
     "fields, told",
     [
-        ({"actions": [{"id": "a", "type": "jump"}]}, "actions[0].type is 'jump', which is none of "),
+        ({"actions": [{"id": "a", "type": "jump"}]}, "actions[0].type must be one of "),
         (
             {"actions": [{"id": "a", "type": "track_event", "eventName": "e", "properties": {"n": {"type": "x"}}}]},
-            "actions[0].properties.n.type is 'x', which is none of string, number, boolean, date.",
+            "actions[0].properties.n.type must be one of string, number, boolean, date, not 'x'.",
         ),
         ({"forms": [{"id": "f"}]}, "forms[0].fields is required."),
         ({"forms": {}}, "forms must be an array, but an object came."),

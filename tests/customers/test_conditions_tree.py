@@ -97,8 +97,8 @@ def test_what_is_no_condition_is_refused_at_its_place(value: object, message: st
 def test_the_place_leads_through_the_tree() -> None:
     value = {"all": [PRO, {"not": PRO | {"op": "equals"}}]}
     known = "eq, gt, gte, lt, lte, in, contains, starts_with, ends_with, exists, before, after, ne, not_in, not_exists"
-    assert refusal(value) == f"all[1].not.op is 'equals', which is none of {known}."
-    assert refusal(value, place="entryConditions").startswith("entryConditions.all[1].not.op is ")
+    assert refusal(value) == f"all[1].not.op must be one of {known}, not 'equals'."
+    assert refusal(value, place="entryConditions").startswith("entryConditions.all[1].not.op must be one of ")
 
 
 @each(

@@ -251,7 +251,7 @@ def test_an_unknown_action_type_is_refused_with_the_four(sdk: SdkClient, action_
     assert answer.json() == {
         "success": False,
         "error": "Invalid action type",
-        "message": "actionType must be one of close, track_event, update_profile, link.",
+        "message": f"actionType must be one of close, track_event, update_profile, link, not {action_type!r}.",
         "code": "invalid_action_type",
         "requestId": answer["X-Request-Id"],
     }

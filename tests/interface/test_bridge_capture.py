@@ -216,7 +216,7 @@ def test_an_unknown_submit_action_is_refused_with_the_three(sdk: SdkClient, subm
     assert answer.json() == {
         "success": False,
         "error": "Invalid submit action",
-        "message": "submitAction.type must be one of track_event, update_profile, both.",
+        "message": f"submitAction.type must be one of track_event, update_profile, both, not {submit_type!r}.",
         "code": "invalid_submit_action",
         "requestId": answer["X-Request-Id"],
     }

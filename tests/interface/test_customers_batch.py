@@ -168,7 +168,7 @@ def test_what_to_do_on_a_conflict_is_one_of_two(acme: Workspace, server: ServerC
     asked = {**body, "onConflict": "ignore"}
     many = "customers" in body
     answer = server.post(customers_path(acme, "batch"), asked) if many else server.put(customers_path(acme), asked)
-    said = "onConflict must be one of fail, skip_identifier."
+    said = "onConflict must be one of fail, skip_identifier, not 'ignore'."
     assert refused(answer, status=400, error="Invalid request") == said
     assert not Customer.objects.exists()
 

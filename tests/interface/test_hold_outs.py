@@ -125,8 +125,8 @@ def test_another_tenant_draws_its_own_and_an_erasure_forgets(
         ({}, "holdOut.share", "is required."),
         ({"share": 0}, "holdOut.share", "must be a number above 0 and below 1."),
         ({"share": 1}, "holdOut.share", "must be a number above 0 and below 1."),
-        ({"share": True}, "holdOut.share", "must be a number above 0 and below 1."),
-        ({"share": "0.1"}, "holdOut.share", "must be a number above 0 and below 1."),
+        ({"share": True}, "holdOut.share", "must be a number, but a boolean came."),
+        ({"share": "0.1"}, "holdOut.share", "must be a number, but a string came."),
         ({"share": 0.1, "of": 1}, "holdOut.of", "is not known; what may stand here is share."),
     ],
 )

@@ -333,7 +333,7 @@ def test_an_aborted_journey_with_somebody_inside_is_aborted_again(server: Server
     "act, body, message",
     [
         ("hold", {"reason": 5}, "reason must be a string"),
-        ("resume", {"perMinute": 0}, "perMinute must be from 1"),
+        ("resume", {"perMinute": 0}, "perMinute must be a whole number from 1"),
         ("resume", {"perMinute": "fast"}, "perMinute must be a whole number"),
         ("abort", {"reason": " "}, "reason is required."),
     ],

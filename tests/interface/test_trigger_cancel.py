@@ -163,5 +163,5 @@ def test_a_wrong_choice_is_named(server: ServerClient, journey: Journey) -> None
     message = refused(
         cancel(server, journey, sent["triggerId"], enrollments="drop"), status=400, error="Invalid request"
     )
-    assert message == "enrollments must be one of keep, exit."
+    assert message == "enrollments must be one of keep, exit, not 'drop'."
     assert set(EnrollmentJob.objects.values_list("status", flat=True)) == {"queued"}

@@ -27,7 +27,7 @@ _TEXTS = CallTexts(
     example_id=SEGMENT_ID.example,
     requests={"By a condition": {"name": "Pro plan", "conditions": _PLAN}},
     changed=["conditions"],
-    refuses=[DefinitionInvalid("conditions.op is 'is', which is none of eq, ne.")],
+    refuses=[DefinitionInvalid("conditions.op must be one of eq, ne, not 'is'.")],
 )
 
 define(SEGMENTS, _TEXTS, named=replace(SEGMENT_ID, missing=lambda _: SegmentNotFound()))

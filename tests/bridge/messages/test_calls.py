@@ -109,9 +109,9 @@ def rule(**fields: Any) -> dict[str, Any]:
 @each(
     "body, message",
     [
-        ({"status": "on"}, "status must be one of draft, active, archived."),
+        ({"status": "on"}, "status must be one of draft, active, archived, not 'on'."),
         ({"actions": ["x"]}, "actions[0] must be an object, but a string came."),
-        (action(type="jump"), "actions[0].type is 'jump', which is none of "),
+        (action(type="jump"), "actions[0].type must be one of "),
         (action(eventName=" "), "actions[0].eventName must not be blank."),
         (action(url="x"), "actions[0].url is not known; what may stand here is "),
         ({"actions": [*action()["actions"] * 2]}, "actions[1].id is 'cta', which stands twice."),
@@ -122,14 +122,14 @@ def rule(**fields: Any) -> dict[str, Any]:
         ),
         (rule(), "actions[0].properties.n.type is required."),
         (rule(type="string", values=["x" * 700] * 100), "actions and forms are 70410 bytes of JSON; their maximum is"),
-        (rule(type="list"), "actions[0].properties.n.type is 'list', which is none of string, number, boolean, date."),
+        (rule(type="list"), "actions[0].properties.n.type must be one of string, number, boolean, date, not 'list'."),
         (rule(type="number", max="3"), "actions[0].properties.n.max must be a number, but a string came."),
         (rule(type="boolean", max=1), "actions[0].properties.n.max is only for numbers"),
         (rule(type="string", values=[]), "actions[0].properties.n.values must hold at least one value."),
         (rule(type="string", values=[1]), "actions[0].properties.n.values[0] must be a string, but a number came."),
         (rule(type="string", pattern="(?=x)"), "actions[0].properties.n.pattern is no regular expression that RE2"),
         (rule(type="string", pattern="("), "actions[0].properties.n.pattern is no regular expression that RE2"),
-        (rule(type="string", required="yes"), "actions[0].properties.n.required must be a boolean"),
+        (rule(type="string", required="yes"), "actions[0].properties.n.required must be true or false"),
         ({"forms": [{"id": "f"}]}, "forms[0].fields is required."),
         ({"forms": [{"id": "f", "fields": {}, "submitAction": {}}]}, "forms[0].submitAction.type is required."),
         (

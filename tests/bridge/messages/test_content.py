@@ -84,13 +84,13 @@ def test_what_is_an_address_stays(to: str) -> None:
 def mistakes() -> Iterator[tuple[dict[str, Any], str]]:
     button = {"action": "close", "text": "x"}
     yield {}, "content.kind is required."
-    yield {"kind": "toast"}, "content.kind is 'toast', which is none of banner, modal, card, custom."
+    yield {"kind": "toast"}, "content.kind must be one of banner, modal, card, custom, not 'toast'."
     yield {"title": 1}, "content.title must be a string, but a number came."
     yield {"title": "{{ api.payload.x }}"}, "content.title reads api.payload.x, which never has a value"
     yield {"text": "{{ vars.x }}"}, "content.text reads vars.x, which never has a value"
     yield {"text": "{{"}, "content.text "
     yield {"html": "x"}, "content.html is not known"
-    yield {"buttons": [{"action": "nope", "text": "x"}]}, "content.buttons[0].action is 'nope', which is none of close,"
+    yield {"buttons": [{"action": "nope", "text": "x"}]}, "content.buttons[0].action must be one of close,"
     yield {"buttons": [{"action": "cta"}]}, "content.buttons[0].text is required."
     yield {"buttons": [{"action": "link", "text": "x"}]}, "content.buttons[0].href is required."
     yield {"buttons": [button] * 11}, "content.buttons holds 11 items; its maximum is 10."

@@ -54,7 +54,7 @@ def test_a_seed_file_makes_messages_and_says_what_an_app_checks() -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"apps": [{"name": "web", "identity": "on"}]}, "apps[0].identity is 'on', which is none of off, report, enf"),
+        ({"apps": [{"name": "web", "identity": "on"}]}, "apps[0].identity must be one of off, report, enf"),
         ({"apps": [{"name": "web", "identityKeys": [KEY] * 2}]}, "apps[0].identityKeys[1].kid is the same as"),
         (
             {"apps": [{"name": "web", "identityKeys": [{**KEY, "secret": "short"}]}]},

@@ -60,8 +60,8 @@ def test_all_mistakes_of_a_connection_are_told_with_their_places(acme: Workspace
     ):
         assert messages(acme, inputs=schema, body=None)[0].startswith(why)
     assert messages(acme, key="Odd Key")[0].startswith("key: ")
-    assert messages(acme, channel="fax")[0].startswith("channel is 'fax', which is none of ")
-    assert messages(acme, per_second=0)[0].startswith("perSecond: ")
+    assert messages(acme, channel="fax")[0].startswith("channel must be one of ")
+    assert messages(acme, per_second=0)[0].startswith("perSecond must be ")
     assert not Connection.objects.exists()
 
 

@@ -237,7 +237,7 @@ def test_what_can_never_be_sent_is_a_mistake(acme: Workspace, rival: Workspace, 
         "inputs.to reads inputs.to, which never has"
     )
     assert mistakes(connection=7, onFailure="stop") == [
-        "connection must be a string, but a number came.", "onFailure must be one of continue, exit.",
+        "connection must be a string, but a number came.", "onFailure must be one of continue, exit, not 'stop'.",
     ]  # fmt: skip
 
 

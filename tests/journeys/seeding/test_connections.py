@@ -100,7 +100,7 @@ def test_the_output_names_them(tmp_path: Path) -> None:
         ({**MAILER, "tls": 1}, "connections[0].tls is not known; what may stand here is key, name, channel, perSecond"),
         (
             {**MAILER, "channel": "fax"},
-            "connections[0].channel is 'fax', which is none of email, sms, push, chat, other.",
+            "connections[0].channel must be one of email, sms, push, chat, other, not 'fax'.",
         ),
         ({**MAILER, "perSecond": "10"}, "connections[0].perSecond must be a number, but a string came."),
         ({**MAILER, "url": "ftp://x"}, "connections[0].url must begin with http:// or https://."),

@@ -86,7 +86,7 @@ def test_steps_follow_one_another_unless_next_says_otherwise() -> None:
         ([delay("a"), delay("b"), delay("a")], "steps[2].id is 'a', which is the id of steps[0] already."),
         ([{"id": "wait", "for": "P1D"}], "steps[0].type is required."),
         ([delay(type=None)], "steps[0].type must be a string, but null came."),
-        ([delay(type="dance")], f"steps[0].type is 'dance', which is no type of step; there is {TYPES}."),
+        ([delay(type="dance")], f"steps[0].type must be one of {TYPES}, not 'dance'."),
         ([{"id": "wait", "type": "delay"}], "steps[0] must hold one of for, until and at."),
         ([delay(fro="P1D")], f"steps[0].fro is not known; what may stand here is {DELAY}."),
         ([delay(**{"for": 5})], "steps[0].for must be a string, but a number came."),

@@ -68,7 +68,10 @@ def test_there_may_be_20_rules_and_names_of_255_characters() -> None:
         ([{"if": PRO, "where": PRICEY}], "exitOn[0].where is not known; what may stand here is if."),
         ([{"event": ""}], "exitOn[0].event must not be blank."),
         ([{"event": "x" * 256}], "exitOn[0].event must be at most 255 characters long, not 256."),
-        ([{"event": "a"}, {"event": "a", "where": {"field": "event.name", "op": "is"}}], "exitOn[1].where.op is "),
+        (
+            [{"event": "a"}, {"event": "a", "where": {"field": "event.name", "op": "is"}}],
+            "exitOn[1].where.op must be one of ",
+        ),
         (
             [{"event": "a", "where": PRO | {"field": "plan"}}],
             "exitOn[0].where.field is 'plan', which is no field here; ",

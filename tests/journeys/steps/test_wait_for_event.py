@@ -154,14 +154,14 @@ def test_nothing_else_resumes_it() -> None:
         ({"event": "x" * 256}, "steps[0].event must be at most 255 characters long, not 256."),
         ({"timeout": "PT0.5S"}, "steps[0].timeout must be at least a second (PT1S)."),
         ({"timeout": "P1M"}, "steps[0].timeout must not count in years or months, "),
-        ({"fromBridge": "no"}, "steps[0].fromBridge must be a boolean"),
+        ({"fromBridge": "no"}, "steps[0].fromBridge must be true or false"),
         ({"onEvent": "nowhere"}, "steps[0].onEvent is 'nowhere', but no step has this id."),
         ({"onTimeout": "nowhere"}, "steps[0].onTimeout is 'nowhere', but no step has this id."),
         (
             {"where": {"all": [{"field": "plan", "op": "exists"}]}},
             "steps[0].where.all[0].field is 'plan', which is no field here; a field is customer.<field>, ",
         ),
-        ({"where": {"field": "event.name", "op": "is"}}, "steps[0].where.op is 'is', which is none of eq, "),
+        ({"where": {"field": "event.name", "op": "is"}}, "steps[0].where.op must be one of eq, "),
     ],
 )
 def test_a_bad_wait_is_refused_with_its_place(fields: dict[str, Any], message: str) -> None:

@@ -273,7 +273,7 @@ def test_who_is_at_steps_of_the_next_version_waits_for_its_processes(server: Ser
         with capture_logs() as lines:
             let_workers_walk()
         (line,) = [line for line in lines if line["event"] == "steps_unknown"]  # for all of them
-        assert line["error"] == f"steps[1].type is 'fly', which is no type of step; there is {', '.join(STEP_TYPES)}."
+        assert line["error"] == f"steps[1].type must be one of {', '.join(STEP_TYPES)}, not 'fly'."
         time_passes(seconds=20)
     assert history(other) == [("note", "done")]
     assert [history(one) for one in waiting] == [[], []]
