@@ -40,7 +40,7 @@ def change(action: AuditEntry.Action, record: Model, *, changes: Changes | None 
         workspace_id=workspace_id,
         kind=kind,
         id=str(record.pk),
-        named="" if is_unnamed(type(record)) else str(record),
+        named="" if is_unnamed(record.__class__) else str(record),  # not `type`: a request's user is a lazy object
         changes=changes or {},
         note=note,
     )
