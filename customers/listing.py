@@ -82,7 +82,10 @@ def members_part(*, segment: Segment, after: str, limit: int) -> Part[SegmentMem
     """Who was put into the segment, with their customers, in the order of these ids."""
     of = _MEMBERS_AFTER.filled(segment_id=segment.id, after=after)
     part = part_of(table="customers_segmentmembership", of=of, key="customer_id", limit=limit)
-    found = SegmentMembership.objects.filter(segment=segment, customer_id__in=part.rows).prefetch_related("customer")
+    # From the first to the last: PostgreSQL 16 may look for a list of the index's second column among all members.
+    first, last = (part.rows[0], part.rows[-1]) if part.rows else ("", "")
+    within = SegmentMembership.objects.filter(segment=segment, customer_id__gte=first, customer_id__lte=last)
+    found = within.prefetch_related("customer")
     return Part(rows=_in_order(found, by="customer_id", of=part.rows), last=part.last)
 
 
