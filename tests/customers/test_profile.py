@@ -4,15 +4,17 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
 from customers.profile import ProfileChange, check_claim, claim_attributes, merge_attributes
 from engage.errors import InvalidRequest
 from engage.models import Workspace
+from tests.support.calls import customers_path, data
 from tests.support.cases import each
-from tests.support.factories import CustomerFactory
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, crowd
 from tests.support.simultaneous import all_at_once
 
 pytestmark = pytest.mark.ada(email="ada@example.com", attributes={"plan": "free", "address": {"city": "Berlin"}})
@@ -108,3 +110,16 @@ def test_two_who_write_different_attributes_at_once_both_survive(ada: Customer) 
 
     all_at_once([partial(write, number) for number in range(16)])
     assert attributes_of(ada) == ada.attributes | {f"attribute-{number}": number for number in range(16)}
+
+
+def test_what_is_written_to_profiles_leaves_their_indexes_alone(server: ServerClient, acme: Workspace) -> None:
+    """Pages have room: else a new version goes elsewhere, with an entry in every index."""
+    names = crowd(acme, 400)[::20]
+    updates = "SELECT pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid)"
+    with connection.cursor() as cursor:
+        for name in names:
+            data(server.put(customers_path(acme), {"external_id": name, "attributes": {"plan": "pro"}}), status=200)
+        cursor.execute(f"{updates} FROM pg_class WHERE oid = 'customers_customer'::regclass")
+        (updated, hot) = cursor.fetchone()
+    assert updated == len(names)
+    assert hot >= 0.9 * updated
