@@ -170,8 +170,11 @@ WITH looked_at AS MATERIALIZED (
 
 
 def feed_part(*, workspace_id: str, wanted: Wanted, after: Place, limit: int) -> FeedPart:
-    """At most `limit` of the wanted events behind this place."""
-    number_fresh(workspace_id)
+    """At most `limit` of the wanted events behind this place.
+
+    What has not been read for long is numbered part by part: until that is done, a part is not all.
+    """
+    is_more_told = number_fresh(workspace_id)
     whose: dict[str, Any] = {"workspace_id": workspace_id, "position": after.position}
     events = _PAGE.filled(
         **whose,
@@ -182,7 +185,7 @@ def feed_part(*, workspace_id: str, wanted: Wanted, after: Place, limit: int) ->
         limit=limit,
     )
     rows = _READ.records(**whose, most=_MOST_LOOKED_AT, events=events)
-    last, is_all = rows[0]["last"], rows[0]["is_all"]
+    last, is_all = rows[0]["last"], rows[0]["is_all"] and not is_more_told
     told = [_event(row) for row in rows if row["id"] is not None]
     if len(told) == limit:
         return FeedPart(events=told, next=told[-1].place, is_all=False)

@@ -91,7 +91,8 @@ class Subscriptions(Resource[Subscription]):
     )
 
     def save(self, *, workspace: Workspace, **more: Any) -> Saved[Subscription]:
-        number_fresh(workspace.pk)  # what nobody has read yet would be numbered behind a new one's begin
+        while number_fresh(workspace.pk):  # what nobody has read yet would be numbered behind a new one's begin
+            pass
         return super().save(workspace=workspace, **more)
 
     def mistakes(self, row: Subscription) -> Iterator[Refusal]:

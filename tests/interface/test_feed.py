@@ -220,7 +220,11 @@ def test_a_call_is_complete_once_and_behind_all_of_its_decisions(
     monkeypatch.setattr(numbering, "_AT_ONCE", 1)
     let_workers_decide()
     found, cursor = [], dict[str, Any]()
+    fresh = FeedBatch.objects.filter(position=None)
+    left = fresh.count()
     while (part := page(server, limit=4, **cursor))["events"]:
+        left = max(left - 1, 0)
+        assert fresh.count() == left  # none has all to number
         cursor = {"after": part["next"]}
         found += part["events"]
     assert Counter(event["type"] for event in found) == {

@@ -31,11 +31,13 @@ WITH begun AS MATERIALIZED (
               AND job.status = 'queued' LIMIT 1
         ) AS queued
         WHERE chunk.trigger_id = decided.trigger_id
-    ) AND trigger_id NOT IN (
+    ) AND ((
+        SELECT customers = 1 FROM journeys_trigger known WHERE known.id = decided.trigger_id
+    ) IS TRUE OR trigger_id NOT IN (
         SELECT unnest(trigger_ids) FROM engage_feedbatch
         WHERE workspace_id = {workspace_id} AND position IS NULL AND type = 'job.decided'
           AND serial > (SELECT max(serial) FROM fresh)
-    )
+    ))
 ), told AS (
     INSERT INTO engage_feedbatch (workspace_id, type, journey_id, at, size, trigger_ids, position)
     SELECT {workspace_id}, 'trigger.completed', journey_id, max(at), count(*), array_agg(trigger_id),
