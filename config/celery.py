@@ -26,7 +26,7 @@ from django.db import close_old_connections
 
 from config.monitoring.presence import announce
 from config.process.aside import Aside
-from config.process.loaded_code import freeze_loaded_objects
+from config.process.loaded_code import collect_seldom, freeze_loaded_objects
 from config.process.lookout import Lookout, NoteListening
 from config.process.receiving import use_for_redis
 from config.process.reconnecting import PauseBeforeConnecting
@@ -85,6 +85,7 @@ def _use_our_logging(**_: Any) -> None:
 @worker_before_create_process.connect
 def _share_memory_with_the_child(**_: Any) -> None:
     freeze_loaded_objects()
+    collect_seldom()
 
 
 @worker_process_shutdown.connect

@@ -21,17 +21,23 @@ _LATEST_SECONDS = LATEST.total_seconds()
 _BYTES, _PLACES, _DIGITS = 7, 0xFFF, 13
 
 
-def enrollment_id(*, trigger_id: str, ordinal: int, due_ms: float | None, waited: float) -> str:
-    """The id of whom this job of the trigger enrolls, which was due at that millisecond and has `waited` so long.
+class EnrollmentIds:
+    """The ids of whom the jobs of a batch enroll."""
 
-    Of a supposed job, which is never due, a new one.
-    """
-    if due_ms is None:
-        return new_object_id()
-    seconds = int(due_ms / 1000 if waited < _LATEST_SECONDS else time.time())
-    digest = _keyed(settings.SECRET_KEY).copy()
-    digest.update(f"{trigger_id} {ordinal}".encode())
-    return f"{seconds:08x}{ordinal & _PLACES:03x}{digest.hexdigest()[:_DIGITS]}"
+    def __init__(self) -> None:
+        self._keyed = _keyed(settings.SECRET_KEY)  # asked for once: it takes as long as the digest of a job
+
+    def of(self, *, trigger_id: str, ordinal: int, due_ms: float | None, waited: float) -> str:
+        """The id of whom this job of the trigger enrolls, which was due at that millisecond and has `waited` so long.
+
+        Of a supposed job, which is never due, a new one.
+        """
+        if due_ms is None:
+            return new_object_id()
+        seconds = int(due_ms / 1000 if waited < _LATEST_SECONDS else time.time())
+        digest = self._keyed.copy()
+        digest.update(f"{trigger_id} {ordinal}".encode())
+        return f"{seconds:08x}{ordinal & _PLACES:03x}{digest.hexdigest()[:_DIGITS]}"
 
 
 @cache

@@ -15,7 +15,7 @@ from django.utils import timezone
 from engage.database.fragment import Fragment
 from engage.database.statement_limit import limited_statements
 from journeys.enrollments.early_events import Listener, earliest_events
-from journeys.enrollments.ids import enrollment_id
+from journeys.enrollments.ids import EnrollmentIds
 from journeys.enrollments.knowledge import known_at_entry
 from journeys.enrollments.transitions import EnrollmentExit
 from journeys.entering.draws import Draw, Draws
@@ -133,7 +133,7 @@ def _decide_all(
 ) -> DecidedJobs:
     decided = DecidedJobs()
     pasts: dict[tuple[str, str, str | None], _Past] = {}
-    entrances, draws = _Entrances(jobs), Draws(jobs, journeys)
+    entrances, draws, ids = _Entrances(jobs), Draws(jobs, journeys), EnrollmentIds()
     for job in jobs:
         past = pasts.setdefault(
             (job.journey_id, job.customer_id, job.entrance_apart),
@@ -157,7 +157,7 @@ def _decide_all(
         if decision.exits_active:
             _exit(past, decided)
         if decision.enrolls:
-            decided.entries.append(_enter(job, journey, past, leaves=leaving.get(job.id)))
+            decided.entries.append(_enter(ids, job, journey, past, leaves=leaving.get(job.id)))
         elif decision.verdict is Verdict.HELD_OUT:
             decided.held_out.append((job, journey))
     decided.letting_go, decided.draws = entrances.letting_go, draws.fresh
@@ -201,9 +201,9 @@ def _exit(past: _Past, decided: DecidedJobs) -> None:
     past.active = []
 
 
-def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
+def _enter(ids: EnrollmentIds, job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
     """`leaves` is why the customer leaves at once; None if they stay."""
-    id_ = enrollment_id(trigger_id=job.trigger_id, ordinal=job.ordinal, due_ms=job.due_ms, waited=job.waited)
+    id_ = ids.of(trigger_id=job.trigger_id, ordinal=job.ordinal, due_ms=job.due_ms, waited=job.waited)
     entry = Entry(id=id_, job=job, journey=journey, state=Enrollment.State.ACTIVE)
     if leaves is not None:
         entry.state, entry.exit_reason = Enrollment.State.EXITED, leaves

@@ -11,7 +11,7 @@
 
 import json
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -104,12 +104,8 @@ def _follow_merged(outcome: DecidedJobs) -> None:
 
 
 def _observe_waits(outcome: DecidedJobs, chunks: Sequence[ClaimedChunk], *, since_read: float) -> None:
-    lanes = {chunk.trigger_id: chunk.lane for chunk in chunks}
-    waits = defaultdict[str, list[float]](list)
-    for job, _ in outcome.decisions:
-        waits[lanes[job.trigger_id]].append(max(0.0, job.waited + since_read))
-    for lane, seconds in waits.items():
-        metric_counters.observe_waits(DECISION_WAITS, lane, seconds=seconds)
+    seconds = [max(0.0, job.waited + since_read) for job, _ in outcome.decisions]
+    metric_counters.observe_waits(DECISION_WAITS, chunks[0].lane, seconds=seconds)  # all are claimed from one
 
 
 def _log_decisions(outcome: DecidedJobs, *, since_read: float) -> None:
@@ -213,10 +209,12 @@ def _counts(outcome: DecidedJobs) -> Counter[Key]:
         for job, decision in outcome.decisions
         if not decision.enrolls
     )
-    return numbers + Counter(
-        (entry.job.workspace_id, entry.journey.id, entry.journey.revision_id, "entry", Verdict.ENROLLED.value, "")
-        for entry in outcome.entries
+    entered = Counter(
+        (entry.job.workspace_id, entry.journey.id, entry.journey.revision_id) for entry in outcome.entries
     )
+    for key, number in entered.items():
+        numbers[*key, "entry", Verdict.ENROLLED.value, ""] = number
+    return numbers
 
 
 # A job is looked up and updated by its key (docs/sql.md); the lock reads its status again.
