@@ -75,8 +75,7 @@ def enter(entries: Sequence[NewEnrollment]) -> None:
         _ENTER.execute(entries=entries)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClaimedEnrollment:
+class ClaimedEnrollment(NamedTuple):
     """An enrollment that has been due since `due_at`, and is claimed `until` then (as PostgreSQL writes both).
 
     `attempts` counts this one.

@@ -116,7 +116,7 @@ def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) ->
         if reason:
             return Ended(step_id=step.id, exited=True, reason=reason)
         begun = step.begin(context)
-        if isinstance(step, WaitingStep):
+        if context.waits_from and isinstance(step, WaitingStep):
             context.waits_from = None  # the next one counts from when it begins
         return begun
     if isinstance(step, ResumableStep):

@@ -161,8 +161,7 @@ Arrival = First | TimedOut | Heard | Answered
 Resumption = TimedOut | Heard | Answered
 
 
-@dataclass(frozen=True, kw_only=True)
-class GoTo:
+class GoTo(NamedTuple):
     """The walk goes on: to a step, or (None) to the end of the journey."""
 
     step_id: str | None
@@ -218,8 +217,7 @@ class Pause:
     step_id: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ended:
+class Ended(NamedTuple):
     """The enrollment is over: completed or exited, for this reason. `step_id` is the step at which it ended."""
 
     step_id: str
@@ -238,8 +236,7 @@ class StepResult(NamedTuple):
     then: GoTo | Stop
 
 
-@dataclass(frozen=True, kw_only=True)
-class Walk:
+class Walk(NamedTuple):
     """The step records in order, and where the enrollment stops. `withdraws`: by that, messages may be withdrawn.
 
     `may_exit`: a condition may come to end it there.

@@ -160,7 +160,7 @@ def _claim_in_turn(statement: Statement, *, most: int) -> list[ClaimedEnrollment
 
 
 def _claimed(row: Mapping[str, Any]) -> ClaimedEnrollment:
-    return ClaimedEnrollment(id=row["id"], attempts=row["attempts"], due_at=row["due_at"], until=row["until"])
+    return ClaimedEnrollment(row["id"], row["attempts"], row["due_at"], row["until"])
 
 
 _IS_ANYBODY_DUE = Statement(

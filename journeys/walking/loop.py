@@ -3,7 +3,7 @@
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -320,7 +320,7 @@ def _walk(position: Position, courses: Courses, *, early: EarlyEvent | None, sur
     begun = None if position.began_in is None else courses.of(position.began_in).steps.get(position.step_id)
     walk = walk_on(course, context, step_id=position.step_id, arrival=position.arrival(course), begun=begun)
     exits = (course.withdraws or position.moved) and isinstance(walk.stop, Ended) and walk.stop.exited
-    return replace(walk, withdraws=True) if exits else walk
+    return walk._replace(withdraws=True) if exits else walk
 
 
 def _given_up(position: Position) -> Walk:

@@ -24,6 +24,7 @@ from journeys.steps.results import (
     Pause,
     Send,
     StepRecord,
+    TrackedEvent,
     Wait,
     WebhookRequest,
 )
@@ -32,6 +33,8 @@ from journeys.walking.counts import counts_of
 from journeys.walking.positions import Position, Walked
 from journeys.walking.reactions import record_and_react
 from journeys.webhooks.sources import source_of_connection, source_of_step
+
+_EXITED, _COMPLETED = Enrollment.State.EXITED.value, Enrollment.State.COMPLETED.value
 
 
 class _NewRun(NamedTuple):
@@ -73,21 +76,14 @@ def _entries(walked: Walked) -> Iterable[_NewRun]:
     ordinal = walked.position.steps_begun
     for step_record in walked.walk.step_records:
         if step_record.resumed:
-            yield _NewRun(position=walked.position, ordinal=ordinal - 1, step_record=step_record, event=None)
+            yield _NewRun(walked.position, ordinal - 1, step_record, None)
             continue
-        yield _NewRun(
-            position=walked.position,
-            ordinal=ordinal,
-            step_record=step_record,
-            event=_event(walked.position, step_record),
-        )
+        tracked = step_record.tracked
+        yield _NewRun(walked.position, ordinal, step_record, _event(walked.position, tracked) if tracked else None)
         ordinal += 1
 
 
-def _event(position: Position, step_record: StepRecord) -> NewEvent | None:
-    tracked = step_record.tracked
-    if tracked is None:
-        return None
+def _event(position: Position, tracked: TrackedEvent) -> NewEvent:
     return NewEvent(
         workspace_id=position.workspace_id,
         customer_id=position.customer_id,
@@ -280,9 +276,12 @@ def _source(entry: _NewRun, request: WebhookRequest) -> str:
 
 
 def _stop(walked: Walked) -> EnrollmentStop:
-    position, stop = walked.position, walked.walk.stop
-    begun = position.steps_begun + sum(not step_record.resumed for step_record in walked.walk.step_records)
-    at = EnrollmentStop(id=position.claimed.id, step_id=stop.step_id, steps_begun=begun)
+    position, (records, stop, *_) = walked
+    begun = position.steps_begun + len(records) - sum(record.resumed for record in records[:1])  # no other one is
+    if isinstance(stop, Ended):
+        state, reason = (_EXITED, stop.reason) if stop.exited else (_COMPLETED, "")
+        return EnrollmentStop(position.claimed.id, stop.step_id, begun, state, reason, began=False)
+    at = EnrollmentStop(position.claimed.id, stop.step_id, begun)
     match stop:
         case Wait():
             return at._replace(due_at=stop.due_at.isoformat())
@@ -294,7 +293,3 @@ def _stop(walked: Walked) -> EnrollmentStop:
             return at  # due once the sending is over
         case Pause():
             return at._replace(due_at=position.now.isoformat(), began=False)
-        case Ended(exited=True):
-            return at._replace(state=Enrollment.State.EXITED.value, exit_reason=stop.reason, began=False)
-        case Ended():
-            return at._replace(state=Enrollment.State.COMPLETED.value, began=False)
