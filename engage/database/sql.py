@@ -69,6 +69,7 @@ def _maker(kind: Callable[..., _Kind], names: tuple[str, ...]) -> Callable[[tupl
     """What makes one of a row; a named tuple without a dictionary between, which costs ten times as much."""
     fields: tuple[str, ...] = getattr(kind, "_fields", ())
     if len(fields) > 1 and sorted(fields) == sorted(names):
+        make: Callable[[tuple[Any, ...]], _Kind] = kind._make  # type: ignore[attr-defined]
         in_order = itemgetter(*map(names.index, fields))
-        return lambda row: kind(*in_order(row))
+        return make if fields == names else lambda row: make(in_order(row))
     return lambda row: kind(**dict(zip(names, row, strict=True)))

@@ -96,15 +96,15 @@ class EnteredJourney:
 
 
 # Each job, customer and enrollment is looked up by its key, whatever the planner expects (docs/sql.md).
-_JOBS_OF_CHUNKS = """
-    {chunks}
+_JOBS = """
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_enrollmentjob queued
-        WHERE queued.trigger_id = chunk.trigger_id AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
+        WHERE queued.trigger_id = {trigger_id} AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
           AND queued.status = 'queued'
         LIMIT chunk.stop - chunk.start
     ) AS job
 """
+_JOBS_OF_CHUNKS = "{chunks}" + _JOBS.replace("{trigger_id}", "chunk.trigger_id")
 _CHUNKS = Rows("chunk", {"trigger_id": "text", "start": "bigint", "stop": "bigint", "lane": "text"})
 
 _LOCK_CUSTOMERS = Statement(
@@ -152,15 +152,16 @@ SELECT job.id, job.trigger_id, job.ordinal, trigger.request_id, trigger.tracepar
            WHERE merged.workspace_id = job.workspace_id AND merged.customer_id = job.customer_id
              AND jsonb_exists(trigger.selection -> 'exempt', merged.id)
        ) ELSE false END AS excluded
-FROM {jobs_of_chunks}
-CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
+FROM {chunks}
+CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = chunk.trigger_id LIMIT 1) AS trigger
+{jobs}
 LEFT JOIN LATERAL (
     SELECT * FROM customers_event started WHERE started.id = trigger.event_id LIMIT 1
 ) AS event ON true
 """,
     chunk_size=str(CHUNK_SIZE),
     name=JOB_NAME,
-    jobs_of_chunks=_JOBS_OF_CHUNKS,
+    jobs=_JOBS.replace("{trigger_id}", "trigger.id"),  # so that each trigger is looked up once
     chunks=_CHUNKS,
 )
 

@@ -512,8 +512,7 @@ SELECT trigger_type, nextval('customers_serial'), payload_schema FROM journeys_j
 WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active
 
 -- journeys.entering.waiting_jobs: _LOCKED
-WITH job AS MATERIALIZED (SELECT job.trigger_id, job.ordinal, job.customer_id FROM 
-    {chunks}
+WITH job AS MATERIALIZED (SELECT job.trigger_id, job.ordinal, job.customer_id FROM {chunks}
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_enrollmentjob queued
         WHERE queued.trigger_id = chunk.trigger_id AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
@@ -532,8 +531,7 @@ WHERE job.customer_id <> ALL(ARRAY(SELECT id FROM free))
 -- journeys.entering.waiting_jobs: _LOCK_CUSTOMERS
 WITH held AS MATERIALIZED (
     SELECT id FROM customers_customer
-    WHERE id = ANY(ARRAY(SELECT job.customer_id FROM 
-    {chunks}
+    WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {chunks}
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_enrollmentjob queued
         WHERE queued.trigger_id = chunk.trigger_id AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
@@ -600,16 +598,16 @@ SELECT job.id, job.trigger_id, job.ordinal, trigger.request_id, trigger.tracepar
            WHERE merged.workspace_id = job.workspace_id AND merged.customer_id = job.customer_id
              AND jsonb_exists(trigger.selection -> 'exempt', merged.id)
        ) ELSE false END AS excluded
-FROM 
-    {chunks}
+FROM {chunks}
+CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = chunk.trigger_id LIMIT 1) AS trigger
+
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_enrollmentjob queued
-        WHERE queued.trigger_id = chunk.trigger_id AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
+        WHERE queued.trigger_id = trigger.id AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
           AND queued.status = 'queued'
         LIMIT chunk.stop - chunk.start
     ) AS job
 
-CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
     SELECT * FROM customers_event started WHERE started.id = trigger.event_id LIMIT 1
 ) AS event ON true
