@@ -204,9 +204,10 @@ def _watches(outcome: DecidedJobs) -> list[NewWatch]:
 
 def _counts(outcome: DecidedJobs) -> Counter[Key]:
     """The decisions by their results."""
+    refused = [] if len(outcome.entries) == len(outcome.decisions) else outcome.decisions
     numbers: Counter[Key] = Counter(
         (job.workspace_id, job.journey_id, NO_REVISION, "entry", decision.verdict.value, "")
-        for job, decision in outcome.decisions
+        for job, decision in refused
         if not decision.enrolls
     )
     entered = Counter(
