@@ -373,6 +373,7 @@ RETAIN_IN_APP_DAYS = environment.days("RETAIN_IN_APP_DAYS", default=90)  # from 
 RETAIN_EVENTS_DAYS = environment.days("RETAIN_EVENTS_DAYS", default=365)
 RETAIN_FEED_DAYS = environment.days("RETAIN_FEED_DAYS", default=14)
 RETAIN_AUDIT_DAYS = environment.days("RETAIN_AUDIT_DAYS", default=365)  # of entries that are written from now on
+RETAIN_HOURLY_COUNTS_DAYS = environment.days("RETAIN_HOURLY_COUNTS_DAYS", default=400)  # the sums of days stay
 # For how long a page that still knows the user id of somebody erased does not make them anew.
 RETAIN_TOMBSTONES_DAYS = environment.days("RETAIN_TOMBSTONES_DAYS", default=30)
 

@@ -14,7 +14,7 @@ from engage.calls.call import get
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest
 from engage.http.query_strings import whole_number
-from engage.json.fields import Parsed
+from engage.json.fields import LEFT_OUT, Parsed
 from engage.json.keywords import Keywords, known
 from engage.resources.resource import DefinitionWarning
 from engage.scopes import Scope
@@ -132,6 +132,12 @@ class StatsAnswer:
         "A bucket for each hour, day or week in order; empty for the interval `none`.",
         Keywords(maxItems=MOST_BUCKETS),
     ]
+    hours_since: Annotated[
+        datetime | None,
+        "Before then, counts are kept by days of UTC alone: a day counts, as a whole, where it begins. Omitted unless "
+        "what is asked for has such days.",
+        LEFT_OUT,
+    ] = None
 
 
 _GRAPH = JourneyGraph(
@@ -236,7 +242,8 @@ def get_journey_stats(asked: Asked[None, StatsQuery], journey: Journey) -> Stats
     `from` is cut to its full hour, and `to` is raised to the next one. Without them, everything since the beginning is
     counted. With an `interval`, `from` is required and the answer also has a series of at most 400 buckets; days begin
     at midnight in the `timezone`, and weeks on Monday. Where that midnight is at no full hour of UTC (Asia/Kolkata),
-    they begin at the next one.
+    they begin at the next one. After some time, 400 days unless your installation says otherwise, hours are summed up
+    to days of UTC: `hoursSince` says where that is so.
     """
     query = asked.query
     begin, end = query.begin and full_hour(query.begin), query.end and next_full_hour(query.end)
@@ -261,4 +268,5 @@ def get_journey_stats(asked: Asked[None, StatsQuery], journey: Journey) -> Stats
         ],
         goals=stats.goals,
         series=stats.series,
+        hours_since=stats.hours_since,
     )

@@ -8,7 +8,9 @@ the transaction in the history, and what a part of a statement counts the time o
 
 import json
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 
 from engage.database.sql import Rows, Statement
@@ -134,6 +136,7 @@ WITH taken AS MATERIALIZED (
     FROM taken CROSS JOIN LATERAL (
         VALUES ('hour', hour), ('day', date_trunc('day', hour, 'UTC')), ('all', 'epoch'::timestamptz)
     ) AS span(grain, begin)
+    WHERE span.grain <> 'hour' OR span.begin >= {since}
     GROUP BY workspace_id, journey_id, span.grain, span.begin, revision_id, kind, name, outcome
     ORDER BY journey_id, span.grain, span.begin, kind, name, outcome, revision_id
     ON CONFLICT (journey_id, grain, begin, kind, name, outcome, revision_id)
@@ -145,6 +148,13 @@ SELECT (SELECT count(*) FROM taken), (
     ) AS missed
 )
 """)
+
+
+def _kept_since() -> datetime:
+    """From when on hours are kept: what is counted of a time before, as by moves, counts by the day alone."""
+    days = settings.RETAIN_HOURLY_COUNTS_DAYS
+    since = datetime.now(UTC) - timedelta(days=days) if days else datetime(1970, 1, 1, tzinfo=UTC)
+    return since.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def fold() -> int:
@@ -162,7 +172,7 @@ def fold() -> int:
 
 def _fold_some() -> int:
     with transaction.atomic():
-        ((folded, missed),) = _FOLD.rows(most=_MOST_FOLDED) if _ALONE.column()[0] else ((0, "{}"),)
+        ((folded, missed),) = _FOLD.rows(most=_MOST_FOLDED, since=_kept_since()) if _ALONE.column()[0] else ((0, "{}"),)
     for reason, number in json.loads(missed).items():
         metric_counters.count(EVENTS_MISSED, reason, by=int(number))
     return int(folded)

@@ -48,9 +48,16 @@ told AS (
 """  # noqa: S608
 
 _COLUMNS = "workspace_id, journey_id, revision_id, hour, kind, name, outcome"
-# For each key and hour, the sum of `number` is what the history has more than was counted.
+# For each key and hour, the sum of `number` is what the history has more than was counted. Days whose hours are not
+# kept any more are not compared.
 HISTORY_AND_COUNTS = f"""
-    SELECT {_COLUMNS}, 1 AS number FROM told
+    SELECT {_COLUMNS}, 1 AS number FROM told WHERE NOT EXISTS (
+        SELECT FROM (
+            SELECT journey_id, begin FROM journeys_count WHERE grain = 'day'
+            EXCEPT SELECT journey_id, date_trunc('day', begin, 'UTC') FROM journeys_count WHERE grain = 'hour'
+        ) AS alone
+        WHERE alone.journey_id = told.journey_id AND alone.begin = date_trunc('day', told.hour, 'UTC')
+    )
     UNION ALL
     SELECT workspace_id, journey_id, revision_id, begin, kind, name, outcome, -number
     FROM journeys_count WHERE grain = 'hour'

@@ -108,9 +108,24 @@ class JourneyStats:
     edges: Mapping[tuple[str, str], int]
     goals: Sequence[GoalStats]
     series: Sequence[Bucket]
+    hours_since: datetime | None = None
 
 
-# Whole days, the hours before the first of them, and those after the last.
+# From when on a journey's counts are kept by the hour, if some are kept by the day alone.
+_HOURS_SINCE = Statement("""
+SELECT since FROM (
+    SELECT coalesce((
+        SELECT date_trunc('day', begin, 'UTC') FROM journeys_count WHERE journey_id = {journey_id} AND grain = 'hour'
+        ORDER BY begin LIMIT 1
+    ), {never}) AS since
+) AS kept
+WHERE EXISTS (
+    SELECT FROM journeys_count
+    WHERE journey_id = {journey_id} AND grain = 'day' AND begin >= {begin} AND begin < least(since, {end})
+)
+""")
+# Whole days, the hours before the first of them, and those after the last: of a time of which no hours are kept, a day
+# counts where it begins.
 _SUMS = Statement("""
 SELECT kind, name, outcome, sum(number) FILTER (WHERE ever)::bigint, sum(number) FILTER (WHERE within)::bigint FROM (
     SELECT revision_id, kind, name, outcome, number, true AS ever, {whole} AS within FROM journeys_count
@@ -119,6 +134,10 @@ SELECT kind, name, outcome, sum(number) FILTER (WHERE ever)::bigint, sum(number)
     SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
     WHERE NOT {whole} AND journey_id = {journey_id} AND grain = 'day'
       AND begin >= {first_day} AND begin < {last_day}
+    UNION ALL
+    SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
+    WHERE NOT {whole} AND journey_id = {journey_id} AND grain = 'day'
+      AND begin >= {last_day} AND begin < least({end}, {hours_since})
     UNION ALL
     SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
     WHERE NOT {whole} AND journey_id = {journey_id} AND grain = 'hour'
@@ -140,6 +159,10 @@ _SERIES = Statement(
 SELECT width_bucket(begin, {edges}::timestamptz[]), kind, name, outcome, sum(number)::bigint FROM (
     SELECT begin, kind, name, outcome, number FROM journeys_count
     WHERE journey_id = {journey_id} AND grain = 'hour' AND begin >= {begin} AND begin < {end}
+      AND revision_id = coalesce({revision}, revision_id)
+    UNION ALL
+    SELECT begin, kind, name, outcome, number FROM journeys_count
+    WHERE journey_id = {journey_id} AND grain = 'day' AND begin >= {begin} AND begin < least({end}, {hours_since})
       AND revision_id = coalesce({revision}, revision_id)
     UNION ALL
     SELECT hour, kind, name, outcome, number FROM journeys_countdelta
@@ -173,6 +196,11 @@ CROSS JOIN LATERAL (
         SELECT begin FROM (
             SELECT begin FROM journeys_count WHERE journey_id = {journey_id} AND grain = 'hour' ORDER BY begin LIMIT 1
         ) AS folded
+        UNION ALL SELECT begin FROM journeys_count
+        WHERE journey_id = {journey_id} AND grain = 'day' AND begin < coalesce((
+            SELECT date_trunc('day', begin, 'UTC') FROM journeys_count
+            WHERE journey_id = {journey_id} AND grain = 'hour' ORDER BY begin LIMIT 1
+        ), 'infinity')
         UNION ALL SELECT hour FROM journeys_countdelta WHERE journey_id = {journey_id}
     )
 )
@@ -203,6 +231,7 @@ def journey_stats(journey: Journey, span: Span) -> JourneyStats:
         edges=within.edges,
         goals=_goals(journey, within.goals),
         series=_series(asked, span),
+        hours_since=None if asked["hours_since"] == _EVER else asked["hours_since"],
     )
 
 
@@ -299,12 +328,13 @@ def _asked(journey: Journey, span: Span) -> dict[str, Any]:
     """The statements' parameters. Whole days are read as such, and the hours before and after them."""
     begin, end = span.begin or _EVER, span.end or _NEVER
     first_day = min(_midnight(begin + _DAY - timedelta(microseconds=1)), end)
-    return {
-        "journey_id": journey.id,
-        "whole": span.begin is None and span.end is None,
+    whole = span.begin is None and span.end is None
+    asked = {"journey_id": journey.id, "begin": begin, "end": end}
+    kept = [] if whole else _HOURS_SINCE.column(**asked, never=_NEVER)
+    return asked | {
+        "whole": whole,
         "revision": span.revision_id,
-        "begin": begin,
-        "end": end,
+        "hours_since": kept[0] if kept else _EVER,
         "first_day": first_day,
         "last_day": max(_midnight(end), first_day),
     }
@@ -316,7 +346,7 @@ def _midnight(moment: datetime) -> datetime:
 
 def _series(asked: Mapping[str, Any], span: Span) -> list[Bucket]:
     buckets = [Bucket(begin=begin, end=end) for begin, end in pairwise(span.edges)]
-    begins_and_end = {name: asked[name] for name in ("journey_id", "revision", "begin", "end")}
+    begins_and_end = {name: asked[name] for name in ("journey_id", "revision", "begin", "end", "hours_since")}
     for place, kind, name, outcome, number in _SERIES.rows(**begins_and_end, edges=list(span.edges)) if buckets else ():
         # Without an end, what the database counted in an hour that this clock has not reached belongs to the last one,
         # as it does to the totals.

@@ -1,11 +1,12 @@
 """Counts of what journeys do, which outlive the history that they count. They name nobody."""
 
+from datetime import UTC, datetime
 from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 
-from engage.database.table import ADMINS, Table
+from engage.database.table import ADMINS, KeepsFew, Table
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.models import Workspace
 from journeys.models.journeys import Journey
@@ -55,8 +56,16 @@ class CountDelta(models.Model):
         return f"{self.number:+} {self.name} {self.outcome} of {self.journey_id}"
 
 
+def _hours_before(at: datetime) -> Q:
+    """Of whole days of UTC: a day's hours are there together, or none of them is."""
+    return Q(grain="hour", begin__lt=at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0))
+
+
 class Count(models.Model):
-    """The folded deltas: summed up by the hour, by the day (in UTC), and altogether (in the year 1970)."""
+    """The folded deltas: summed up by the hour, by the day (in UTC), and altogether (in the year 1970).
+
+    Hours are kept for a time, days as long as their journey.
+    """
 
     class Grain(models.TextChoices):
         HOUR = "hour"
@@ -74,7 +83,11 @@ class Count(models.Model):
     outcome = models.CharField(max_length=100, blank=True)
     number = models.BigIntegerField()
 
-    table = Table(rights=ADMINS, personal=())
+    table = Table(
+        rights=ADMINS,
+        personal=(),
+        keeps=KeepsFew(what="counts by the hour", days="RETAIN_HOURLY_COUNTS_DAYS", old=_hours_before, order="begin"),
+    )
 
     class Meta:
         # Serves the overview: what was decided and came to an end lately, in all journeys.
@@ -82,6 +95,8 @@ class Count(models.Model):
             models.Index(
                 fields=["begin", "journey"], condition=Q(grain="hour", kind__in=["entry", "end"]), name="count_by_hour"
             ),
+            # Serves pruning.
+            models.Index(fields=["begin"], condition=Q(grain="hour"), name="count_of_hours"),
         ]
         constraints: ClassVar = [
             # Serves folding, a journey's sums of a time, and deleting it.

@@ -34,7 +34,7 @@ from tests.support.conformance import at
 from tests.support.factories import JourneyFactory, SegmentFactory
 
 _AT_MOST = 3  # times the pages of an empty database, and so many more: indexes are deeper, and pages full of rows
-_MORE = 500
+_MORE = 1000
 # What goes through all of something: pages for each customer of the large database.
 _PER_CUSTOMER = {
     "page: customers segment change": 0.4,  # counts whoever meets conditions

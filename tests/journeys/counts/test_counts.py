@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.db.models import F
+from django.utils import timezone
+from pytest_django import Settings
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.counts.buckets import Interval, bucket_edges, full_hour
 from journeys.counts.counting import fold
-from journeys.counts.stats import Span, StepStats, journey_stats
+from journeys.counts.stats import JourneyStats, Span, StepStats, journey_stats
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.models import Chunk, Count, CountDelta, Enrollment, Journey, StepRun
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
@@ -201,3 +204,70 @@ def test_jobs_that_enroll_nobody_are_counted_and_who_waits_is_queued(
     stats = journey_stats(journey, Span())
     assert (stats.queued, stats.entries) == (0, {"cancelled": 1, "journey_inactive": 3, "failed": 1})
     assert counted(journey) == counted_by_history(journey.id)
+
+
+HOURS_AGO = [24 * 500 + 5, 24 * 500 + 4, 24 * 499 + 5, 30, 3]
+
+
+@pytest.fixture
+def aged(busy: Journey, settings: Settings) -> Journey:
+    """Of five moments, three so long ago that their hours are pruned."""
+    this_hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    for hours in HOURS_AGO:
+        hour = this_hour - timedelta(hours=hours)
+        CountDelta.objects.create(
+            workspace_id=busy.workspace_id,
+            journey=busy,
+            revision_id=0,
+            hour=hour,
+            kind="entry",
+            name="failed",
+            number=1,
+        )
+    settings.RETAIN_HOURLY_COUNTS_DAYS = 0
+    fold()
+    settings.RETAIN_HOURLY_COUNTS_DAYS = 400
+    return busy
+
+
+def asked(journey: Journey, *, days: int, interval: Interval) -> tuple[JourneyStats, list[int]]:
+    """The statistics since so many days ago, and how many failed in each bucket that has any."""
+    begin = full_hour(timezone.now()) - timedelta(days=days)
+    edges = bucket_edges(begin, None, interval, UTC, now=timezone.now())
+    stats = journey_stats(journey, Span(begin=begin, edges=edges))
+    return stats, [bucket.entries["failed"] for bucket in stats.series if bucket.entries["failed"]]
+
+
+def test_hours_that_were_pruned_are_told_by_days(aged: Journey) -> None:
+    before, failed = asked(aged, days=600, interval=Interval.WEEK)
+    assert (before.hours_since, before.entries["failed"], sum(failed)) == (None, 5, 5)
+    ever = journey_stats(aged, Span())
+    for _ in range(2):
+        call_command("prune")
+        assert Count.objects.filter(journey=aged, grain="hour", name="failed").count() == 2
+        after, failed = asked(aged, days=600, interval=Interval.WEEK)
+        assert after.hours_since is not None
+        assert (after.entries["failed"], sum(failed)) == (5, 5)
+        assert asked(aged, days=20, interval=Interval.DAY)[0].hours_since is None
+        assert journey_stats(aged, Span()) == ever
+        call_command("count_history")
+
+
+def test_what_is_counted_of_a_time_without_hours_makes_none(aged: Journey) -> None:
+    call_command("prune")
+    hours = Count.objects.filter(journey=aged, grain="hour").count()
+    old = timezone.now() - timedelta(days=500)
+    CountDelta.objects.create(
+        workspace_id=aged.workspace_id, journey=aged, revision_id=0, hour=old, kind="entry", name="failed", number=2
+    )
+    fold()
+    assert Count.objects.filter(journey=aged, grain="hour").count() == hours
+    assert asked(aged, days=600, interval=Interval.WEEK)[0].entries["failed"] == 7
+
+
+def test_history_of_days_whose_hours_are_gone_is_not_counted_again(busy: Journey) -> None:
+    fold()
+    before = journey_stats(busy, Span())
+    Count.objects.filter(grain="hour").delete()
+    call_command("count_history")
+    assert journey_stats(busy, Span()) == before

@@ -14,6 +14,7 @@ WITH taken AS MATERIALIZED (
     FROM taken CROSS JOIN LATERAL (
         VALUES ('hour', hour), ('day', date_trunc('day', hour, 'UTC')), ('all', 'epoch'::timestamptz)
     ) AS span(grain, begin)
+    WHERE span.grain <> 'hour' OR span.begin >= {since}
     GROUP BY workspace_id, journey_id, span.grain, span.begin, revision_id, kind, name, outcome
     ORDER BY journey_id, span.grain, span.begin, kind, name, outcome, revision_id
     ON CONFLICT (journey_id, grain, begin, kind, name, outcome, revision_id)
@@ -104,7 +105,13 @@ told AS (
 , missing AS (
     SELECT workspace_id, journey_id, revision_id, hour, kind, name, outcome, sum(number) AS number
     FROM (
-    SELECT workspace_id, journey_id, revision_id, hour, kind, name, outcome, 1 AS number FROM told
+    SELECT workspace_id, journey_id, revision_id, hour, kind, name, outcome, 1 AS number FROM told WHERE NOT EXISTS (
+        SELECT FROM (
+            SELECT journey_id, begin FROM journeys_count WHERE grain = 'day'
+            EXCEPT SELECT journey_id, date_trunc('day', begin, 'UTC') FROM journeys_count WHERE grain = 'hour'
+        ) AS alone
+        WHERE alone.journey_id = told.journey_id AND alone.begin = date_trunc('day', told.hour, 'UTC')
+    )
     UNION ALL
     SELECT workspace_id, journey_id, revision_id, begin, kind, name, outcome, -number
     FROM journeys_count WHERE grain = 'hour'
@@ -117,6 +124,18 @@ told AS (
     SELECT * FROM missing
 )
 SELECT coalesce(sum(number), 0) FROM missing
+
+-- journeys.counts.stats: _HOURS_SINCE
+SELECT since FROM (
+    SELECT coalesce((
+        SELECT date_trunc('day', begin, 'UTC') FROM journeys_count WHERE journey_id = {journey_id} AND grain = 'hour'
+        ORDER BY begin LIMIT 1
+    ), {never}) AS since
+) AS kept
+WHERE EXISTS (
+    SELECT FROM journeys_count
+    WHERE journey_id = {journey_id} AND grain = 'day' AND begin >= {begin} AND begin < least(since, {end})
+)
 
 -- journeys.counts.stats: _INSIDE
 SELECT step_id, step_began_at IS NOT NULL, count(*) FROM journeys_enrollment
@@ -142,6 +161,11 @@ CROSS JOIN LATERAL (
         SELECT begin FROM (
             SELECT begin FROM journeys_count WHERE journey_id = {journey_id} AND grain = 'hour' ORDER BY begin LIMIT 1
         ) AS folded
+        UNION ALL SELECT begin FROM journeys_count
+        WHERE journey_id = {journey_id} AND grain = 'day' AND begin < coalesce((
+            SELECT date_trunc('day', begin, 'UTC') FROM journeys_count
+            WHERE journey_id = {journey_id} AND grain = 'hour' ORDER BY begin LIMIT 1
+        ), 'infinity')
         UNION ALL SELECT hour FROM journeys_countdelta WHERE journey_id = {journey_id}
     )
 )
@@ -150,6 +174,10 @@ CROSS JOIN LATERAL (
 SELECT width_bucket(begin, {edges}::timestamptz[]), kind, name, outcome, sum(number)::bigint FROM (
     SELECT begin, kind, name, outcome, number FROM journeys_count
     WHERE journey_id = {journey_id} AND grain = 'hour' AND begin >= {begin} AND begin < {end}
+      AND revision_id = coalesce({revision}, revision_id)
+    UNION ALL
+    SELECT begin, kind, name, outcome, number FROM journeys_count
+    WHERE journey_id = {journey_id} AND grain = 'day' AND begin >= {begin} AND begin < least({end}, {hours_since})
       AND revision_id = coalesce({revision}, revision_id)
     UNION ALL
     SELECT hour, kind, name, outcome, number FROM journeys_countdelta
@@ -167,6 +195,10 @@ SELECT kind, name, outcome, sum(number) FILTER (WHERE ever)::bigint, sum(number)
     SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
     WHERE NOT {whole} AND journey_id = {journey_id} AND grain = 'day'
       AND begin >= {first_day} AND begin < {last_day}
+    UNION ALL
+    SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
+    WHERE NOT {whole} AND journey_id = {journey_id} AND grain = 'day'
+      AND begin >= {last_day} AND begin < least({end}, {hours_since})
     UNION ALL
     SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
     WHERE NOT {whole} AND journey_id = {journey_id} AND grain = 'hour'
