@@ -26,6 +26,7 @@ class Scope(models.TextChoices):
     AUDIT = "audit", "read who changed what"
     DEFINITIONS = "definitions", "steer journeys, and change journeys, segments, variables and subscriptions themselves"
     CONNECTIONS = "connections", "change connections to providers"
+    CONTACT = "contact", "say whom nothing is sent: topics, the contact policy, and addresses"
 
 
 # By answers, or by what definitions send elsewhere, keys with these learn who somebody is, and what became of them.
