@@ -1,0 +1,94 @@
+"""Which addresses are not written to. Of each there is a keyed digest, so that it outlives whoever had it."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection, Iterable, Mapping
+
+from customers.contact.deciding import Reach
+from customers.identifier_rules import comparable_email, one_spelling, stored_phone
+from customers.models import ContactRules, Suppression
+from engage.database.sql import Rows, Statement
+
+SOFT_BOUNCES = 5  # in a row, without a delivery between them
+_LONGEST_MASKED = 100
+
+
+def spelled(channel: str, address: str, *, country: str = "") -> str:
+    """The address as identifiers are compared: one that is spelled in two ways is one."""
+    if channel == "email":
+        return comparable_email(one_spelling(address))
+    return stored_phone(address, country) if channel == "sms" else one_spelling(address.strip())
+
+
+def masked(channel: str, address: str) -> str:
+    """What staff and callers are shown of it: `a…@example.com`, `…4567`."""
+    if channel == "email":
+        name, _, domain = address.rpartition("@")
+        return f"{name[:1]}…@{domain}"[:_LONGEST_MASKED]
+    return f"…{address[-4:]}"
+
+
+def rules_of(workspace_id: str) -> ContactRules:
+    """The workspace's policy and the key of its digests, which is drawn for the first one who asks."""
+    drawn = {"digest_key": secrets.token_hex(32)}
+    return ContactRules.objects.get_or_create(workspace_id=workspace_id, defaults=drawn)[0]
+
+
+def digest_of(key: str, channel: str, address: str) -> str:
+    """Of an address that is `spelled`. Keyed: addresses may be few enough to try them all."""
+    return hmac.new(key.encode(), f"{channel} {address}".encode(), hashlib.sha256).hexdigest()
+
+
+_REACH = Statement(
+    """
+SELECT suppressed.channel, suppressed.digest, suppressed.reason FROM {asked}
+JOIN customers_suppression suppressed ON suppressed.workspace_id = {workspace_id}
+    AND suppressed.channel = asked.channel AND suppressed.digest = asked.digest
+WHERE suppressed.reason <> 'soft_bounce' OR suppressed.soft_bounces >= {soft_bounces}
+""",
+    asked=Rows("asked", {"channel": "text", "digest": "text"}),
+)
+
+
+def reach_of(*, workspace_id: str, addresses: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], frozenset[Reach]]:
+    """Why each of these (channel, address as it is spelled) is not written to, in one statement; those that are, lack.
+
+    A workspace that suppresses nothing has no key, and is not asked for it.
+    """
+    asked = sorted(set(addresses))
+    rules = ContactRules.objects.filter(workspace_id=workspace_id).first() if asked else None
+    if rules is None:
+        return {}
+    known = {(channel, digest_of(rules.digest_key, channel, address)): (channel, address) for channel, address in asked}
+    rows = _REACH.rows(asked=sorted(known), workspace_id=workspace_id, soft_bounces=SOFT_BOUNCES)
+    return {known[channel, digest]: frozenset({Reach(reason)}) for channel, digest, reason in rows}
+
+
+def suppress(
+    *, workspace_id: str, channel: str, address: str, reason: Suppression.Reason, note: str = ""
+) -> Suppression:
+    """Writes no more to the address; what was known of it before gives way, unless that is worse."""
+    key = rules_of(workspace_id).digest_key
+    found, made = Suppression.objects.get_or_create(
+        workspace_id=workspace_id,
+        channel=channel,
+        digest=digest_of(key, channel, address),
+        defaults={"masked": masked(channel, address), "reason": reason, "note": note},
+    )
+    if not made and _severity(reason) < _severity(Suppression.Reason(found.reason)):
+        found.reason, found.note = reason, note
+        found.save(update_fields=["reason", "note"])
+    return found
+
+
+def _severity(reason: Suppression.Reason) -> int:
+    order: Collection[Suppression.Reason] = (
+        Suppression.Reason.ERASED,
+        Suppression.Reason.MANUAL,
+        Suppression.Reason.HARD_BOUNCE,
+        Suppression.Reason.INVALID,
+        Suppression.Reason.COMPLAINT,
+        Suppression.Reason.SOFT_BOUNCE,
+    )
+    return list(order).index(reason)
