@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from bridge.models import Interaction, Message
 from config.monitoring.health_page import sees_health
-from customers.models import Customer, Event, Segment, SegmentMembership
+from customers.models import Customer, Event, Segment, SegmentMembership, Topic
 from engage.admin.parts.columns import may_view
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
 from journeys.admin.deliveries.sent import kinds_seen
@@ -64,6 +64,7 @@ _LISTS: dict[str, list[tuple[str, str, type[Model]]]] = {
         ("Memberships", "group", Membership),
         ("API keys", "key", ApiKey),
         ("Apps", "devices", App),
+        ("Topics", "topic", Topic),
         ("Variables", "data_object", Variable),
         ("Subscriptions", "rss_feed", Subscription),
         ("Identity keys", "fingerprint", IdentityKey),

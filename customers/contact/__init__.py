@@ -2,5 +2,6 @@
 
 1. consent.py: acts, and what follows from them; periods.py: for how long. windows.py, caps.py: when, and how often.
 2. deciding.py: `may_contact`, over frozen values: reach, consent, windows, caps, in this order. All of these are pure.
-3. policy.py: what a workspace says of windows and caps, read from what is written.
+3. topics.py: what a workspace writes about; policy.py: what it says of windows and caps, read from what is written.
+4. ledger.py: acts in the database, and what follows from them; reach.py: addresses that are not written to.
 """

@@ -13,6 +13,7 @@ from customers.contact.consent import NOTHING_KNOWN, Act, Consent, State, consen
 from customers.models import Consent as StoredConsent
 from customers.models import ConsentAct
 from engage.database.sql import Rows, Statement
+from engage.known_values import known_value
 
 
 class About(NamedTuple):
@@ -101,7 +102,7 @@ def settle(*, workspace_id: str, about: Iterable[About]) -> list[Change]:
     asked = sorted(set(about))
     acts: dict[About, list[Act]] = defaultdict(list)
     for customer_id, topic, channel, state, at, until in _ACTS.rows(asked=asked, workspace_id=workspace_id):
-        acts[About(customer_id, topic, channel)].append(Act(State(state), at, until))
+        acts[About(customer_id, topic, channel)].append(Act(_state(state), at, until))
     before = consents_of(workspace_id=workspace_id, customer_ids={one.customer_id for one in asked})
     changes = [
         Change(workspace_id, one, held, after)
@@ -115,6 +116,11 @@ def settle(*, workspace_id: str, about: Iterable[About]) -> list[Change]:
         update_fields=["state", "since", "until"],
     )
     return changes
+
+
+def _state(stored: str) -> State:
+    """What a later version has stored counts as no."""
+    return known_value(State, stored) or State.UNSUBSCRIBED
 
 
 def _stored(change: Change) -> StoredConsent:
@@ -141,6 +147,6 @@ def consents_of(*, workspace_id: str, customer_ids: Iterable[str]) -> dict[About
     """What is stored of these customers, in one statement; `consent_at` says what of it still holds."""
     rows = _CONSENTS.rows(workspace_id=workspace_id, ids=sorted(set(customer_ids)))
     return {
-        About(customer_id, topic, channel): Consent(State(state), since, until)
+        About(customer_id, topic, channel): Consent(_state(state), since, until)
         for customer_id, topic, channel, state, since, until in rows
     }

@@ -3,15 +3,17 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from customers.contact.deciding import Reach
 from customers.identifier_rules import comparable_email, one_spelling, stored_phone
 from customers.models import ContactRules, Suppression
 from engage.database.sql import Rows, Statement
+from engage.known_values import known_value
 
 SOFT_BOUNCES = 5  # in a row, without a delivery between them
 _LONGEST_MASKED = 100
+_WORST_FIRST = ("erased", "manual", "hard_bounce", "invalid", "complaint", "soft_bounce")
 
 
 def spelled(channel: str, address: str, *, country: str = "") -> str:
@@ -62,7 +64,10 @@ def reach_of(*, workspace_id: str, addresses: Iterable[tuple[str, str]]) -> Mapp
         return {}
     known = {(channel, digest_of(rules.digest_key, channel, address)): (channel, address) for channel, address in asked}
     rows = _REACH.rows(asked=sorted(known), workspace_id=workspace_id, soft_bounces=SOFT_BOUNCES)
-    return {known[channel, digest]: frozenset({Reach(reason)}) for channel, digest, reason in rows}
+    return {
+        known[channel, digest]: frozenset({known_value(Reach, reason) or Reach.MANUAL})
+        for channel, digest, reason in rows
+    }
 
 
 def suppress(
@@ -76,19 +81,7 @@ def suppress(
         digest=digest_of(key, channel, address),
         defaults={"masked": masked(channel, address), "reason": reason, "note": note},
     )
-    if not made and _severity(reason) < _severity(Suppression.Reason(found.reason)):
+    if not made and found.reason in _WORST_FIRST[_WORST_FIRST.index(reason) + 1 :]:
         found.reason, found.note = reason, note
         found.save(update_fields=["reason", "note"])
     return found
-
-
-def _severity(reason: Suppression.Reason) -> int:
-    order: Collection[Suppression.Reason] = (
-        Suppression.Reason.ERASED,
-        Suppression.Reason.MANUAL,
-        Suppression.Reason.HARD_BOUNCE,
-        Suppression.Reason.INVALID,
-        Suppression.Reason.COMPLAINT,
-        Suppression.Reason.SOFT_BOUNCE,
-    )
-    return list(order).index(reason)

@@ -141,7 +141,7 @@ class ConsentAct(_Will):
         rights=PEOPLE,
         keys=dict.fromkeys(TELL_OF_PEOPLE, VIEW) | {Scope.CUSTOMERS_WRITE: "add", Scope.CONTACT: "add"},
         personal=("evidence",),
-        export=Export(called="consent_acts"),
+        export=Export(called="consentActs"),
     )
 
     class Meta:
@@ -231,7 +231,7 @@ class ContactRing(models.Model):
     cap = models.CharField(max_length=LONGEST_TOPIC)
     times = ArrayField(models.DateTimeField())
 
-    table = Table(rights=ADMINS, personal=(), export=Export(called="contact_rings", moved=False))
+    table = Table(rights=ADMINS, personal=(), export=Export(called="contactRings", moved=False))
 
     class Meta:
         constraints: ClassVar = [

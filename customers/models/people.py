@@ -69,7 +69,7 @@ class Customer(models.Model):
 
     table = Table(
         rights=PEOPLE,
-        keys=dict.fromkeys([*TELL_OF_PEOPLE, Scope.TRIGGER, Scope.MESSAGES, Scope.CONNECTIONS], VIEW)
+        keys=dict.fromkeys([*TELL_OF_PEOPLE, Scope.TRIGGER, Scope.MESSAGES, Scope.CONNECTIONS, Scope.CONTACT], VIEW)
         | {
             Scope.EVENTS: "add",
             Scope.CUSTOMERS_WRITE: "add change view",

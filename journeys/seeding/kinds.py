@@ -7,6 +7,7 @@ from typing import Any
 
 from customers.audience.membership import SegmentNotFound
 from customers.audience.segments import segment_warnings
+from customers.contact.topics import TOPICS
 from customers.models import Segment
 from engage.audit.facts import changes_between, facts_of
 from engage.audit.recording import change, record
@@ -116,4 +117,4 @@ JOURNEYS = Journeys()
 SEGMENTS = Segments()
 
 # In this order they are written out.
-KINDS: Sequence[Resource[Any]] = (SEGMENTS, VARIABLES, CONNECTIONS, JOURNEYS, SUBSCRIPTIONS)
+KINDS: Sequence[Resource[Any]] = (SEGMENTS, TOPICS, VARIABLES, CONNECTIONS, JOURNEYS, SUBSCRIPTIONS)

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from bridge.api.in_app import DELIVERY
 from bridge.api.interactions import MESSAGE
+from customers.contact.topics import TOPICS
 from engage.models import App, Workspace
 from journeys.models import Connection, Enrollment, Variable
 from journeys.subscriptions.saving import SUBSCRIPTIONS
@@ -31,6 +32,9 @@ class Service:
         let_workers_decide()
         MessageFactory.create(workspace=workspace, key="sale")
         Variable.objects.create(workspace=workspace, name="sale", value="Shop")
+        topic = TOPICS.save(
+            workspace=workspace, key="offers", now=timezone.now(), channels=["email"], default="opted_out"
+        ).row
         mail = Connection.objects.create(
             workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}
         )
@@ -53,6 +57,7 @@ class Service:
             "connectionId": mail.id,
             "entranceId": "order-1042",
             "subscriptionId": crm.id,
+            "topicId": topic.id,
         }
         self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(self.ids)}
 

@@ -94,6 +94,7 @@ LEARNS = {
     Scope.AUDIT: False,
     Scope.DEFINITIONS: True,  # journeys send what they read, subscriptions have the feed
     Scope.CONNECTIONS: True,  # what journeys send goes where a connection says
+    Scope.CONTACT: True,  # of whom an address is, nobody writes to, its name is masked and its domain is not
 }
 
 
@@ -126,6 +127,7 @@ READS_NOBODY = {
     "segment",
     "journey",
     "steeredhost",
+    "topic",
     "variable",
     "webhooksecret",
 }

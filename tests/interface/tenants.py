@@ -6,9 +6,11 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection
+from django.utils import timezone
 
 import config.urls  # noqa: F401 (so that all calls are known)
-from customers.models import Customer, Segment
+from customers.contact.topics import TOPICS
+from customers.models import Customer, Segment, Topic
 from engage.calls.call import Call
 from engage.models import Workspace
 from journeys.models import Connection, Enrollment, Journey, Subscription, Variable
@@ -46,6 +48,7 @@ class Tenant:
             "enrollmentId": self.enrollment_id,
             "connectionId": self.connection.id,
             "subscriptionId": self.subscription.id,
+            "topicId": Topic.objects.get(workspace=self.workspace, key="offers").id,
         }
 
 
@@ -63,6 +66,7 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     queued = data(trigger(server, journey, {"external_id": "ada"}))
     MessageFactory.create(workspace=workspace, key="sale")
     Variable.objects.create(workspace=workspace, name="sale", value="Shop")
+    TOPICS.save(workspace=workspace, key="offers", now=timezone.now(), channels=["email"], default="opted_out")
     mail = Connection.objects.create(
         workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}
     )

@@ -70,6 +70,8 @@ CODES = {
     "trigger_not_found": (404, "Trigger not found"),
     "unauthorized": (401, "Unauthorized"),
     "unsupported_media_type": (415, "Unsupported media type"),
+    "topic_in_use": (409, "Topic in use"),
+    "topic_not_found": (404, "Topic not found"),
     "variable_in_use": (409, "Variable in use"),
     "variable_not_found": (404, "Variable not found"),
     "workspace_not_found": (404, "Workspace not found"),

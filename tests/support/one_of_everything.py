@@ -7,7 +7,17 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from bridge.models import Interaction
-from customers.models import Alias, Customer, Event
+from customers.models import (
+    Alias,
+    Consent,
+    ConsentAct,
+    ContactRing,
+    ContactRules,
+    Customer,
+    Event,
+    Suppression,
+    Topic,
+)
 from engage.audit.recording import Change, record
 from engage.database.object_ids import new_object_id
 from engage.models import App, AuditEntry, FeedBatch, IdempotencyRecord, IdentityKey, Membership, Workspace
@@ -114,6 +124,7 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
         workspace=workspace, customer=customer, journey_id=journey.pk, revision_id=1, enrollment_id=new_object_id(),
         goal="bought", event_name="paid", until=now,
     )  # fmt: skip
+    contact(customer)
     Draw.objects.get_or_create(workspace=workspace, customer=customer, journey_id=journey.pk, held_out=False)
     return Enrollment.objects.create(
         workspace=workspace,
@@ -123,6 +134,23 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
         job=queue_job(trigger, customer),
         state=Enrollment.State.COMPLETED,
         entered_at=now,
+    )
+
+
+def contact(customer: Customer) -> None:
+    """They have opted out of offers by e-mail, which were sent them once, and their address is suppressed."""
+    now, workspace = timezone.now(), customer.workspace
+    about: dict[str, Any] = {"workspace": workspace, "customer": customer, "topic": "offers", "channel": "email"}
+    out = {**about, "state": "unsubscribed"}
+    Topic.objects.get_or_create(
+        workspace=workspace, key="offers", name="Offers", channels=["email"], default=Topic.Default.OPTED_OUT
+    )
+    ContactRules.objects.get_or_create(workspace=workspace, defaults={"digest_key": "k"})
+    ConsentAct.objects.create(**out, occurred_at=now, source=ConsentAct.Source.API)
+    Consent.objects.update_or_create(**about, defaults={"state": "unsubscribed", "since": now})
+    ContactRing.objects.update_or_create(workspace=workspace, customer=customer, cap="week", defaults={"times": [now]})
+    Suppression.objects.get_or_create(
+        workspace=workspace, channel="email", digest=f"{customer.pk:0>64}", masked="a…@example.com", reason="manual"
     )
 
 

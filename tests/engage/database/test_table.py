@@ -49,7 +49,7 @@ def test_a_table_that_says_nothing_is_found_and_closed(monkeypatch: pytest.Monke
 
 def test_what_is_about_a_person_is_exported_and_what_is_personal_is_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     exported = {model: table for model, table in tables() if table.export}
-    assert len(exported) == 14
+    assert len(exported) == 17
     for model, table in exported.items():
         with monkeypatch.context() as patch:
             patch.setattr(model, "table", replace(table, export=None))
@@ -90,7 +90,7 @@ def test_persons_are_in_one_table_and_each_scope_and_role_gives_something() -> N
     assert [model for model, table in tables() if table.persons] == [persons()]
     assert all(rights_of([scope]) for scope in Scope)
     assert Table().rights is None
-    assert len({table.export.called for _, table in tables() if isinstance(table.export, Export)}) == 14
+    assert len({table.export.called for _, table in tables() if isinstance(table.export, Export)}) == 17
 
 
 def _names_of(model: type[Model]) -> Iterator[str]:

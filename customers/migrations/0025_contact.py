@@ -14,7 +14,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('customers', '0023_written_order'),
+        ('customers', '0024_room_on_the_pages'),
         ('engage', '0023_default_country'),
     ]
 
