@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 
 from config.celery import app as celery_app
-from engage.request_log import configure_logging
+from engage.process.request_log import configure_logging
 
 
 class ProcessConfig(AppConfig):

@@ -31,9 +31,9 @@ from config.process.lookout import Lookout, NoteListening
 from config.process.receiving import use_for_redis
 from config.process.reconnecting import PauseBeforeConnecting
 from config.process.settings_at_start import load_settings
-from engage import error_reports, tracing
+from engage.process import error_reports, tracing
+from engage.process.request_log import configure_logging
 from engage.redis.metric_counters import metric_counters
-from engage.request_log import configure_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks load all views, which a worker would keep in memory. `manage.py check` runs them before a deployment.

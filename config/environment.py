@@ -19,9 +19,9 @@ from django.core.checks.security.base import (
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.http.request import split_domain_port
 
-from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
-from engage.rates import parse_rate
-from engage.recipients import addresses_in
+from engage.notations.origins import HOST_IN_ASCII, is_origin, tidy_origin
+from engage.notations.rates import parse_rate
+from engage.notations.recipients import addresses_in
 
 # How yes and no may be written.
 FLAGS = {

@@ -16,7 +16,7 @@ from config.monitoring.health_page import sees_health
 from customers.models import Customer, Event, Segment, SegmentMembership, Topic
 from engage.admin.parts.columns import may_view
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
-from journeys.admin.deliveries.sent import kinds_seen
+from journeys.delivery.sent import kinds_seen
 from journeys.models import (
     Chunk,
     Connection,

@@ -20,7 +20,7 @@ from config import ROOT, environment, server_urls
 from config.docs import openapi
 from config.local import development, embedded
 from config.local.servers import data_folder
-from engage.sizes import MAX_FORM_BYTES
+from engage.notations.sizes import MAX_FORM_BYTES
 from journeys.steps.webhook_targets import TargetRules
 
 django_stubs_ext.monkeypatch()
@@ -141,10 +141,10 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "engage.http.request_times.RequestTimesMiddleware",
-    "engage.request_log.RequestLogMiddleware",
+    "engage.process.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "engage.http.budgets.BudgetMiddleware",
-    "engage.middleware.LayersMiddleware",
+    "engage.process.middleware.LayersMiddleware",
 ]
 # What a request passes after these, by how its path begins.
 LAYERS = {
@@ -237,7 +237,7 @@ UNFOLD = {
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda request: static("engage/admin.css")],
-    "DASHBOARD_CALLBACK": "journeys.admin.overview.dashboard.with_overview",
+    "DASHBOARD_CALLBACK": "journeys.overview.dashboard.with_overview",
     "COMMAND": {"search_callback": "engage.admin.pages.global_search.find_anywhere"},
     "ACCOUNT": {
         "navigation": [
@@ -382,7 +382,7 @@ METRICS_TOKEN = environment.token("METRICS_TOKEN")  # without one, /metrics exis
 
 LOG_FORMAT = environment.one_of(("json", "console"), "LOG_FORMAT", default="json" if PRODUCTION else "console")
 LOG_LEVEL = environment.one_of(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), "LOG_LEVEL", default="INFO")
-LOGGING_CONFIG = None  # structlog is set up in engage.request_log
+LOGGING_CONFIG = None  # structlog is set up in engage.process.request_log
 # Where traces and errors are sent; everything else about that is said by the variables of their packages.
 TRACES_ENDPOINT = environment.address(
     "OTEL_EXPORTER_OTLP_ENDPOINT", example="http://127.0.0.1:4318", module="opentelemetry.exporter.otlp.proto.http",

@@ -4,7 +4,7 @@ from celery import shared_task
 from django.conf import settings
 
 from config.monitoring import telling
-from engage.alone import alone
+from engage.database.alone import alone
 
 
 @shared_task(name="tell")

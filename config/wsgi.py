@@ -22,9 +22,9 @@ from config.monitoring.doctor import say_what_is_amiss
 from config.monitoring.presence import announce
 from config.process.loaded_code import freeze_loaded_objects
 from config.process.settings_at_start import load_settings
-from engage import error_reports, tracing
 from engage.database.statement_limit import statement_limit
-from engage.sizes import KIB, longest_body
+from engage.notations.sizes import KIB, longest_body
+from engage.process import error_reports, tracing
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 load_settings()

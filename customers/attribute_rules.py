@@ -5,7 +5,7 @@ from typing import Any
 
 from engage.errors import InvalidRequest
 from engage.json.compact import json_bytes
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 MAX_NAME_LENGTH = 255
 MAX_ATTRIBUTES_BYTES = 256 * KIB  # of JSON, that servers and journeys write

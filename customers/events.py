@@ -12,7 +12,7 @@ from customers.models import Event
 from engage.database.fragment import Fragment
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Rows, Statement
-from engage.request_log import Trail
+from engage.process.request_log import Trail
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""The feed of a workspace: what happens in it, told to whoever asks. Here it is written; journeys/feed/ reads it.
+"""The feed of a workspace: what happens in it, told to whoever asks. Here it is written; journeys/engine/feed/ reads.
 
 1. What a transaction does is told by the same transaction, in sets: a row for all events of one type and journey that
    one statement leads to. A statement that changes something tells it itself, with `telling` as a part of it; so it
    costs no further statement, and nothing but a look at the workspace where the feed is off. Functions of the database
    tell what ends jobs, and of whom an erasure takes out of journeys (journeys/migrations).
-2. Rows have no place yet when they are written: their readers number them (journeys/feed/numbering.py).
+2. Rows have no place yet when they are written: their readers number them (journeys/engine/feed/numbering.py).
 3. Of people it keeps ids. What else it says of them, such as why they have left, is joined when it is read, so an
    erasure has nothing to look for here. But who was erased is known by nothing else any more: `customer.erased` has
    their external id.

@@ -1,16 +1,10 @@
-"""Journeys, in the order of an enrollment's life.
+"""Journeys: the engine, and above it a folder for each thing that staff and callers know.
 
-1. design/: what staff may save; steps/ and rendering/: what a journey consists of; connections/: what it names that is
-   not in it.
-2. entering/: a call or an event queues jobs, and workers decide them by entry_rules.py and hold_out.py; jobs/: what
-   became of them.
-3. walking/: enrollments go on with their steps, and events end or move them; enrollments/: what all know of them.
-   failures.py, cut_off.py: what becomes of work that fails; counts/: how many went which way.
-4. webhooks/: what steps send; in_app/: what they show on pages; steering/: what is held, resumed, aborted
-   and taken back.
-5. api/: the calls; feed/: what happens, read in order; subscriptions/: the same, pushed; admin/: the pages of staff;
-   tasks.py, wakeups.py, due.py: workers, and how they are woken.
-6. models/: the tables; job_ids.py: the ids of jobs; merging.py, personal.py: what is moved, told and erased with
-   people; apps.py: for Django.
-7. operations/: how long records are kept, what waits, and what nobody may read; seeding/: a workspace from a file.
+1. models/: the tables. rules/, steps/ and rendering/ know none of them: what a journey consists of.
+2. engine/: a customer's way, from a call or an event to the last step. It knows no call, page or command.
+3. journey/, segment/, connection/, variable/, subscription/: definitions, each with its rules, calls and page;
+   definitions/: what their calls share, and kinds.py: all of them.
+4. trigger/, enrollment/, delivery/, events/: what happens, as calls and staff see it. overview/: the first page.
+5. faces/: what calls and pages share. seeding/: a workspace from a file; management/: commands.
+6. api.py, admin.py, apps.py, tasks.py: where Django and Celery look.
 """

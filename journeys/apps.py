@@ -7,8 +7,8 @@ class JourneysConfig(AppConfig):
     def ready(self) -> None:
         from customers import watching  # noqa: PLC0415 (models are loaded by now, not before)
         from engage.resources.resource import Resource  # noqa: PLC0415
-        from journeys.seeding.kinds import KINDS  # noqa: PLC0415
-        from journeys.walking.watching import look  # noqa: PLC0415
+        from journeys.engine.walking.watching import look  # noqa: PLC0415
+        from journeys.kinds import KINDS  # noqa: PLC0415
 
         Resource.register(*KINDS)
         watching.LOOKS.append(look)

@@ -8,23 +8,23 @@ from celery import shared_task
 from celery.worker import state
 from django.conf import settings
 
-from engage.alone import alone
-from journeys import wakeups
-from journeys.counts.counting import fold as fold_counts
-from journeys.due import Due
-from journeys.entering.claims import due_chunks
-from journeys.entering.lanes import Served, serve_lane
-from journeys.entering.scheduled import come_due
-from journeys.in_app.expiring import expire
+from engage.database.alone import alone
+from journeys.engine import wakeups
+from journeys.engine.counts.counting import fold as fold_counts
+from journeys.engine.due import Due
+from journeys.engine.entering.claims import due_chunks
+from journeys.engine.entering.lanes import Served, serve_lane
+from journeys.engine.entering.scheduled import come_due
+from journeys.engine.in_app.expiring import expire
+from journeys.engine.steering.going_on import go_on
+from journeys.engine.walking import walk_due
+from journeys.engine.webhooks.client import Client
+from journeys.engine.webhooks.due_hosts import keep_notes
+from journeys.engine.webhooks.giving_up import give_up_late
+from journeys.engine.webhooks.resending import being_resent, go_on_resending
+from journeys.engine.webhooks.sending import send_due
 from journeys.models import Chunk
-from journeys.steering.going_on import go_on
-from journeys.subscriptions.outbox import Outbox
-from journeys.walking import walk_due
-from journeys.webhooks.client import Client
-from journeys.webhooks.due_hosts import keep_notes
-from journeys.webhooks.giving_up import give_up_late
-from journeys.webhooks.resending import being_resent, go_on_resending
-from journeys.webhooks.sending import send_due
+from journeys.subscription.pushing.outbox import Outbox
 
 # How long one task serves its lane before it frees the worker for others.
 _LANE_SECONDS = 1.0

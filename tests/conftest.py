@@ -20,7 +20,7 @@ from customers.models import Customer
 from engage.database.statement_limit import statement_limit
 from engage.models import Workspace
 from engage.redis.availability import redis_availability
-from journeys import wakeups
+from journeys.engine import wakeups
 from journeys.models import Journey
 from tests.support import pooler
 from tests.support.clients import SdkClient, ServerClient

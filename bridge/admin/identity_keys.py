@@ -16,7 +16,7 @@ from engage.admin.parts.columns import badge, page_url
 from engage.admin.parts.filters import AutocompleteSelectFilter
 from engage.admin.parts.panels import Panel, show_on
 from engage.admin.parts.records import RecordAdmin
-from engage.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
+from engage.credentials.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
 from engage.models import App, IdentityKey
 
 _MADE_BYTES = 32

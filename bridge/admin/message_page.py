@@ -23,9 +23,9 @@ from bridge.models import Interaction, Message
 from customers.models import Customer, Event
 from engage.admin.parts.columns import link, may_view, page_url
 from engage.admin.parts.differences import DiffLine, diff_of
-from engage.plurals import counted
-from journeys.design.listening import listeners_to
-from journeys.in_app.figures import delivered_lately
+from engage.notations.plurals import counted
+from journeys.engine.in_app.figures import delivered_lately
+from journeys.journey.listening import listeners_to
 from journeys.models import InAppDelivery, Journey
 
 _SAMPLES = 50

@@ -25,7 +25,6 @@ from bridge.api.interactions import (
 )
 from bridge.api.senders import Sender, caller_of, idempotency_key, require_proof, without_sending
 from bridge.in_app.due import Rendered
-from engage.budget import for_many, third
 from engage.calls.asked import AskedBySdk
 from engage.calls.call import Answered, as_answered, post
 from engage.errors import FailureDetail, InvalidRequest, MissingParameter
@@ -37,6 +36,7 @@ from engage.json.keywords import Keywords, OneOf
 from engage.json.reading import ArraySizeExceeded, read
 from engage.json.storable import describe
 from engage.json.writing import written
+from engage.process.budget import for_many, third
 
 _MAX_CALLS = 50
 _HOLDS_UP = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}

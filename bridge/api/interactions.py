@@ -26,7 +26,7 @@ from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest, MissingParameter
 from engage.json.fields import LEFT_OUT
 from engage.json.keywords import OneOf
-from journeys.in_app.transitions import DeliveryNotFound
+from journeys.engine.in_app.transitions import DeliveryNotFound
 
 # What is answered -----------------------------------------------------------------------------------------------------
 

@@ -20,8 +20,8 @@ from engage.json.fields import LEFT_OUT, filled
 from engage.json.reading import ArraySizeExceeded
 from engage.resources.definitions import DefinitionInvalid, PutDefinition, get_definition
 from engage.resources.resource import CallTexts, DefinitionWarning
-from journeys.api.definitions.calls import FOUND, FOUND_PARAMETERS, IF_NEW, Calls, etag_of
-from journeys.api.definitions.each import define_patch
+from journeys.definitions.calls import FOUND, FOUND_PARAMETERS, IF_NEW, Calls, etag_of
+from journeys.definitions.each import define_patch
 
 # A key with a slash cannot be named in a path: seed files and staff can.
 _KEY = PathId(name="key", description="The message's key: the `messageId` in the page's calls.", example="spring-sale")

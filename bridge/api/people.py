@@ -24,12 +24,12 @@ from customers.tombstones import CustomerErased
 from engage.calls.asked import Asked, AskedBySdk
 from engage.calls.call import Answered, post
 from engage.calls.queries import BAD_DRY_RUN, DRY_RUN_MESSAGE, DryRun
+from engage.calls.schema.bodies import NOT_BLANK, at_least_one_of
 from engage.database.statement_limit import LargeWorkInProgress
 from engage.errors import InvalidRequest, MissingParameter
 from engage.json.fields import Text
 from engage.json.reading import AtLeastOne, Problem, read
 from engage.models import App
-from engage.schema.bodies import NOT_BLANK, at_least_one_of
 from engage.scopes import Scope, require_scope
 
 _NOBODY = "At least one of external_id, email, phone must be present."

@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from engage.encryption import decrypted
-from engage.identity_keys import verifying_key
+from engage.credentials.encryption import decrypted
+from engage.credentials.identity_keys import verifying_key
 from engage.models import App
 
 _prepared = lru_cache(maxsize=1000)(verifying_key)

@@ -18,7 +18,7 @@ from bridge.identity.problems import IdentityTokenExpired, IdentityTokenInvalid
 from customers.identity.identifiers import Identifiers, identifiers
 from engage.errors import InvalidRequest
 from engage.models import App
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 MAX_TOKEN_BYTES = 4 * KIB
 LONGEST_LIFE = timedelta(hours=24)

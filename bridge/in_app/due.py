@@ -16,15 +16,15 @@ from bridge.in_app.readers import Reader
 from bridge.messages.content import Content, parse_content
 from bridge.messages.definition import parse_definition
 from customers.identity.identifiers import match_or_alias_query
-from engage.bounded_cache import BoundedCache
-from engage.budget import current, third
 from engage.database.sql import Fragment, Statement
 from engage.errors import Refusal
 from engage.http.preconditions import is_named
 from engage.json.instants import iso_utc
 from engage.json.key_order import in_key_order
-from engage.sizes import KIB
-from journeys.enrollments.knowledge import customer_facts
+from engage.notations.sizes import KIB
+from engage.process.bounded_cache import BoundedCache
+from engage.process.budget import current, third
+from journeys.engine.enrollments.knowledge import customer_facts
 from journeys.rendering import Rendering
 from journeys.steps.context import fields_of
 from journeys.steps.results import StepFailed

@@ -6,7 +6,7 @@ from bridge.models import Interaction
 from bridge.requests import BridgeCall
 from customers.events import NewEvent
 from customers.identity.identifiers import Resolution
-from journeys.in_app.transitions import DeliveryNotFound, Done, State, advance
+from journeys.engine.in_app.transitions import DeliveryNotFound, Done, State, advance
 
 
 def events_of_delivery(

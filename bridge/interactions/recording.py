@@ -25,9 +25,9 @@ from customers.watching import looking_once
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement, Template
 from engage.models import App
-from journeys import wakeups
-from journeys.entering.by_event import count_of_nothing
-from journeys.walking.reactions import record_and_react, unnoticed
+from journeys.engine import wakeups
+from journeys.engine.entering.by_event import count_of_nothing
+from journeys.engine.walking.reactions import record_and_react, unnoticed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from bridge.models import MAX_ID_LENGTH
 from engage.json.compact import json_bytes
 from engage.json.documents import Part, Reading
 from engage.json.storable import STORED_DEPTH
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 from journeys.rendering import Names, Rendering, parse_template, parse_url_template
 from journeys.steps.templated import LEFT_OUT, TemplatedJson, TemplatedText, read_json, read_text, render_text
 from journeys.steps.written import Written

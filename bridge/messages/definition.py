@@ -11,7 +11,7 @@ from customers.attribute_rules import check_attribute_names
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, RESERVED, is_reserved
 from engage.errors import InvalidRequest, Refusal
 from engage.json.documents import Part
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 MAX_DEFINITION_BYTES = 64 * KIB
 MAX_ACTIONS = 50

@@ -5,11 +5,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from bridge.messages.definition import Definition, parse_definition
-from engage.bounded_cache import BoundedCache
 from engage.database.sql import Rows, Statement
 from engage.http.credential_memory import CredentialMemory
-from engage.sizes import KIB
-from journeys.connections.messages import Named
+from engage.notations.sizes import KIB
+from engage.process.bounded_cache import BoundedCache
+from journeys.engine.connections.messages import Named
 
 # Written as SQL because every call of an app that enforces needs it.
 _ACTIVE = Statement("""

@@ -14,7 +14,7 @@ from bridge.messages.content import HTML, Kind
 from bridge.messages.definition import Definition, ListedAction, ListedForm
 from bridge.messages.rules import Rule, RuleType
 from bridge.models import Interaction, Message
-from engage.plurals import plain
+from engage.notations.plurals import plain
 
 _OPEN: Mapping[RuleType, Any] = {
     RuleType.STRING: "…",

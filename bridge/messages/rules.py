@@ -19,8 +19,8 @@ import re2
 from customers.conditions.instants import parse_instant
 from engage.json.documents import Part
 from engage.json.storable import InvalidJson, parse_value
-from engage.plurals import plain
-from engage.sizes import KIB
+from engage.notations.plurals import plain
+from engage.notations.sizes import KIB
 
 MAX_VALUES = 100
 _MAX_PATTERN = 500

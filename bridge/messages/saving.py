@@ -14,6 +14,7 @@ from bridge.messages.definition import (
 )
 from bridge.models import Message
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
+from engage.calls.schema.bodies import choice_of
 from engage.errors import Refusal
 from engage.json.compact import json_bytes, same_json
 from engage.json.documents import Part
@@ -23,7 +24,6 @@ from engage.json.mistakes import none_of
 from engage.json.reading import AtLeastOne
 from engage.resources.fields import ReadBy
 from engage.resources.resource import Resource
-from engage.schema.bodies import choice_of
 
 NOTHING = "At least one of status, actions, forms, content must be present."
 _OBJECTS = Keywords(items={"type": "object", "additionalProperties": True})

@@ -17,7 +17,7 @@ from engage.audit.recording import Change, record
 from engage.database.object_ids import ObjectId
 from engage.errors import Refusal
 from engage.models import AuditEntry
-from journeys.merging import merge_journeys
+from journeys.engine.merging import merge_journeys
 
 
 class TooLargeToMerge(Refusal):

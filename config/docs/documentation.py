@@ -18,10 +18,10 @@ from drf_spectacular.renderers import (
 from rest_framework.request import Request
 
 from bridge.browser.files import package_address, script_tag
+from engage.calls.schema.forms import StrictGenerator
 from engage.http.parsing import PageNegotiation
 from engage.http.preconditions import unless_known
 from engage.http.views import ApiView
-from engage.schema.forms import StrictGenerator
 
 # The page may load only what this service serves, so it works without internet access.
 _OWN_FILES_ONLY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"

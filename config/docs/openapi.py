@@ -66,7 +66,7 @@ SETTINGS = {
     ],
     "CAMELIZE_NAMES": True,  # the ids in the paths: workspaceId
     "PARSER_WHITELIST": ["engage.http.parsing.StrictJsonParser"],  # the bridge's text/plain holds the same
-    "POSTPROCESSING_HOOKS": ["engage.schema.finishing.finish"],
+    "POSTPROCESSING_HOOKS": ["engage.calls.schema.finishing.finish"],
     "SORT_OPERATIONS": "config.docs.openapi.reading_last",
     "SORT_OPERATION_PARAMETERS": False,
 }

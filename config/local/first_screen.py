@@ -10,7 +10,7 @@ from typing import Any
 
 from config.local.demo import ADMIN, Demo
 from config.local.tour import LISTENING, TOUR
-from engage.terminal import printable
+from engage.notations.terminal import printable
 
 PATIENCE_SECONDS = 20.0  # for a first job
 WAITED_SECONDS = 30  # for the tour

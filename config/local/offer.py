@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from bridge.messages.saving import MESSAGES
 from engage.models import IdentityKey, Workspace
-from journeys.design.authoring import save_journey
+from journeys.journey.authoring import save_journey
 
 OFFER: Final = "offer"
 MESSAGE: Final = "demo-offer"  # its key

@@ -19,7 +19,7 @@ from typing import TextIO
 
 import redis
 
-from engage.terminal import printable
+from engage.notations.terminal import printable
 
 _LINE = re.compile(r"^([\w-]+):\s*(\S.*)$", re.MULTILINE)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from config.local.demo import RECEIVER_HOST, read_demo
-from engage.terminal import printable
+from engage.notations.terminal import printable
 
 TOLERANCE_SECONDS = 300
 _LONGEST_BODY = 1 << 20

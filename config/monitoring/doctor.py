@@ -22,9 +22,9 @@ from django.db import connections
 from config.monitoring.health import missing_migrations
 from engage.database.backend.base import DatabaseFeatures
 from engage.database.backend.sessions import missing_settings, settings_missing
-from engage.plurals import counted
+from engage.notations.plurals import counted
 from engage.redis.availability import REDIS_FAILURES
-from journeys.operations.delays import WITH_UNSAID_DELAYS
+from journeys.engine.operations.delays import WITH_UNSAID_DELAYS
 
 log = structlog.get_logger(__name__)
 _CLOCK_SECONDS = 5.0

@@ -55,10 +55,10 @@ from engage.redis.metric_counters import (
     daily_counts,
     metric_counters,
 )
-from journeys.entering.by_event import NotStarted
+from journeys.engine.entering.by_event import NotStarted
+from journeys.engine.operations.backlog import COUNTED_AT_MOST, Backlog, backlog
+from journeys.engine.webhooks.schedule import NextState
 from journeys.models import Chunk, EnrollmentJob
-from journeys.operations.backlog import COUNTED_AT_MOST, Backlog, backlog
-from journeys.webhooks.schedule import NextState
 
 log = structlog.get_logger(__name__)
 _LIMITED = f"counted up to {COUNTED_AT_MOST}"

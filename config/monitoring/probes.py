@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
 from engage.http.views import only_read
-from engage.middleware import Middleware
+from engage.process.middleware import Middleware
 
 _PATHS = frozenset({"/livez", "/readyz", "/metrics"})
 

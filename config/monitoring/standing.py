@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from config.monitoring.metrics import all_metrics
-from journeys.operations.alerts import LATE_SECONDS, LEFT_ALONE_SECONDS
+from journeys.engine.operations.alerts import LATE_SECONDS, LEFT_ALONE_SECONDS
 
 _COMPARED = {">": operator.gt, "==": operator.eq}
 

@@ -18,13 +18,13 @@ from config.monitoring.mailing import send_mail
 from config.monitoring.standing import RULES, standing
 from engage import alerts
 from engage.alerts import Cause, Told
-from engage.alone import alone
+from engage.database.alone import alone
 from engage.models import Workspace
-from engage.plurals import counted
-from engage.recipients import addresses_in
+from engage.notations.plurals import counted
+from engage.notations.recipients import addresses_in
+from journeys.engine.operations.alerts import FAILING_HOLDS, causes_in
+from journeys.engine.operations.sending_once import accepted_inputs, send_once
 from journeys.models import Connection
-from journeys.operations.alerts import FAILING_HOLDS, causes_in
-from journeys.operations.sending_once import accepted_inputs, send_once
 
 log = structlog.get_logger(__name__)
 _SECONDS = 30.0

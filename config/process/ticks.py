@@ -4,7 +4,7 @@ from typing import Any
 
 from celery.beat import ScheduleEntry, Scheduler
 
-from journeys.wakeups import wake_one
+from journeys.engine.wakeups import wake_one
 
 
 class TickScheduler(Scheduler):

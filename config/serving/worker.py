@@ -24,9 +24,9 @@ from config.serving.connection import Connection, State
 from config.serving.options import Options, options
 from config.serving.refusals import Refused
 from config.serving.turns import Turns
-from engage.bounded_cache import BoundedCache
 from engage.http.client_address import KNOWN_CALLER, caller_at
-from engage.sizes import longest_body
+from engage.notations.sizes import longest_body
+from engage.process.bounded_cache import BoundedCache
 
 MOST_CONNECTIONS = 10_000
 _SPARE_FILES = 100  # beside connections: PostgreSQL, Redis, long answers

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from config.sizing.figures import LOGGED, ROWS, WORK, Figures
-from engage.plurals import counted
+from engage.notations.plurals import counted
 
 BUSIEST_HOUR = 0.2  # the part of a day's work that comes in its busiest hour
 BUSY = 0.5  # how much of a processor may be busy then: the rest is for bursts, vacuum and backups

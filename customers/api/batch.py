@@ -21,8 +21,8 @@ from engage.json.fields import LEFT_OUT, Items, spellings
 from engage.json.keywords import OneOf
 from engage.json.reading import ArraySizeExceeded, read
 from engage.json.storable import describe
+from engage.notations.sizes import MAX_LIST_BYTES
 from engage.scopes import Scope
-from engage.sizes import MAX_LIST_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from customers.identifier_rules import DESCRIPTIONS, LONGEST
 from customers.identity.identifiers import Identifiers, identifiers
 from customers.identity.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, Reference
 from customers.identity.roster import CustomerData
+from engage.calls.schema.bodies import EMAIL, NOT_BLANK, at_least_one_of, or_blank
 from engage.errors import MissingParameter
 from engage.json.fields import Spelled, Text
 from engage.json.keywords import Keywords
-from engage.schema.bodies import EMAIL, NOT_BLANK, at_least_one_of, or_blank
 
 # Identifiers of which none is required.
 ExternalId = Annotated[

@@ -25,13 +25,13 @@ from customers.models import Customer, Event
 from engage.calls.asked import Asked
 from engage.calls.call import get
 from engage.calls.queries import AFTER, LIMIT, PageQuery
+from engage.database.known_values import known_value
 from engage.database.object_ids import ObjectId
 from engage.database.parts import Part
 from engage.errors import InvalidRequest
 from engage.http.paging import NEXT, place_of, written_place
 from engage.json.fields import Parsed, Spelled, Whole, filled
 from engage.json.storable import unstorable
-from engage.known_values import known_value
 from engage.scopes import Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

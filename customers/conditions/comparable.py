@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from engage.bounded_cache import BoundedCache
-from engage.budget import Budget
+from engage.process.bounded_cache import BoundedCache
+from engage.process.budget import Budget
 
 _WHOLE = 2**53  # from here on, numbers are whole: a float has no digits left behind the point
 _FEW = 16  # what holds no more is made again

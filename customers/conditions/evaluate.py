@@ -18,8 +18,8 @@ from customers.conditions.fields import Field, Source
 from customers.conditions.instants import parse_instant
 from customers.conditions.operands import FromNow, Op
 from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
-from engage.budget import Budget, OverBudget, current
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
+from engage.process.budget import Budget, OverBudget, current
 
 log = structlog.get_logger(__name__)
 _Test = Callable[[Any, Any, Budget], bool]

@@ -14,8 +14,8 @@ from customers.conditions.evaluate import Facts, evaluate, value_of
 from customers.conditions.fields import Field
 from customers.conditions.operands import FromNow, Op
 from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
-from engage.budget import OverBudget, current
 from engage.json.durations import duration_in_words
+from engage.process.budget import OverBudget, current
 
 LONGEST_VALUE = 200  # characters; what is longer is cut
 MOST_TOLD = 5

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from customers.contact.consent import NOTHING_KNOWN, Act, Consent, State, consent_after
 from customers.models import Consent as StoredConsent
 from customers.models import ConsentAct
+from engage.database.known_values import known_value
 from engage.database.sql import Rows, Statement
-from engage.known_values import known_value
 
 
 class About(NamedTuple):

@@ -24,7 +24,7 @@ from customers.contact.deciding import NO_POLICY, Policy
 from customers.contact.windows import Holidays, Window
 from engage.json.documents import Fields, Part, Reading
 from engage.json.durations import InvalidDuration, parse_duration
-from engage.zones import zone_of
+from engage.notations.zones import zone_of
 
 CHANNELS: Final = ("email", "sms", "push", "chat", "in_app")
 MOST_WINDOWS = MOST_CAPS = 20

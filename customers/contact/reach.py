@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from customers.contact.deciding import Reach
 from customers.identifier_rules import comparable_email, one_spelling, stored_phone
 from customers.models import ContactRules, Suppression
+from engage.database.known_values import known_value
 from engage.database.sql import Rows, Statement
-from engage.known_values import known_value
 
 SOFT_BOUNCES = 5  # in a row, without a delivery between them
 _LONGEST_MASKED = 100

@@ -16,7 +16,7 @@ from customers.identity.doubtful import Addresses, rounded
 from customers.identity.identifiers import identifiers
 from customers.identity.roster import CustomerData
 from engage.errors import InvalidRequest, Refusal
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 PLAIN: Final = "utf-8-sig"  # UTF-8, with or without a mark at its beginning
 _DELIMITERS = ",;\t|"

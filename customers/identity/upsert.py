@@ -27,7 +27,7 @@ from customers.models import Customer
 from customers.watching import let_look
 from engage.database.sql import Statement
 from engage.errors import Refusal
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 # Profiles that exceed this many bytes together, as text, are read for a few items at a time: in memory, each takes ten
 # times its size. (In PostgreSQL's storage they may be compressed to a twentieth.)

@@ -16,9 +16,9 @@ from engage.audit.recording import Change
 from engage.audit.refusals import record_refusal
 from engage.errors import Unavailable
 from engage.http import envelope
-from engage.middleware import Middleware
 from engage.models import AuditEntry
-from engage.request_log import current_request_id
+from engage.process.middleware import Middleware
+from engage.process.request_log import current_request_id
 
 log = structlog.get_logger(__name__)
 

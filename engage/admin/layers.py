@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from engage.audit.acting import Actor, acting
 from engage.database.statement_limit import longer_statements
 from engage.http.client_address import exact_address
-from engage.middleware import Middleware
 from engage.models import ActorKind
+from engage.process.middleware import Middleware
 
 PAGES = "/admin/"
 # A browser loads nothing from other origins. Unfold's pages have inline scripts and styles, and Alpine evaluates

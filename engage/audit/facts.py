@@ -9,7 +9,7 @@ from django.db.models import BinaryField, Field, Model
 
 from engage.database.encrypted_fields import EncryptedTextField
 from engage.database.table import is_personal
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 Facts = Mapping[str, Any]
 Changes = dict[str, tuple[Any, Any]]

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
+from engage.database.positions import READ_AGAIN_SECONDS, SECONDS_SINCE_2020, CursorFromAnotherHistory
 from engage.database.sql import Statement
 from engage.models import AuditEntry
-from engage.positions import READ_AGAIN_SECONDS, SECONDS_SINCE_2020, CursorFromAnotherHistory
 
 _LOCK = Statement("SELECT pg_advisory_xact_lock(hashtext('engage_audit_position'))")
 # Of each workspace in the order of `at`, behind its last.

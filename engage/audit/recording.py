@@ -13,7 +13,7 @@ from engage.audit.acting import Actor, current_actor
 from engage.audit.facts import Changes, Facts, changes_between
 from engage.database.table import is_unnamed
 from engage.models import AuditEntry, Workspace
-from engage.request_log import current_request_id
+from engage.process.request_log import current_request_id
 
 _LONGEST_ID, _LONGEST_NAME = 255, 300
 

@@ -8,17 +8,17 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 
 from engage.calls.call import WORKSPACE_ID, Call
 from engage.calls.queries import UnknownParameter, is_tolerant, parameter_refusals
+from engage.calls.schema.bodies import TypedBody, also_spelled, member_schema
+from engage.calls.schema.components import Envelope
+from engage.calls.schema.every_call import OF_A_BODY, OF_AN_IDEMPOTENCY_KEY, OF_AN_SDK, OF_EVERY_CALL, SERVER_REFUSALS
+from engage.calls.schema.responses import Responses, failures
+from engage.calls.schema.shapes import shape_name
 from engage.errors import Refusal
 from engage.http.envelope import Success
 from engage.http.idempotency import RequestInProgress
 from engage.http.views import WorkspaceNotFound
 from engage.json.fields import is_choice, members
 from engage.json.writing import written
-from engage.schema.bodies import TypedBody, also_spelled, member_schema
-from engage.schema.components import Envelope
-from engage.schema.every_call import OF_A_BODY, OF_AN_IDEMPOTENCY_KEY, OF_AN_SDK, OF_EVERY_CALL, SERVER_REFUSALS
-from engage.schema.responses import Responses, failures
-from engage.schema.shapes import shape_name
 
 View = Callable[..., Any]
 REQUIRED_SCOPE = "x-required-scope"

@@ -27,8 +27,8 @@ from engage.http.views import FOREIGN_WORKSPACE, AllJourneysNeeded, SdkView, Ser
 from engage.json.fields import snake_case
 from engage.json.reading import read
 from engage.json.writing import written
+from engage.notations.sizes import MAX_BODY_BYTES
 from engage.scopes import Scope
-from engage.sizes import MAX_BODY_BYTES
 
 
 def urlpatterns(calls: Iterable[Call], *, below: str) -> list[URLPattern | URLResolver]:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models.query_utils import DeferredAttribute
 
-from engage.encryption import decrypted, encrypted
+from engage.credentials.encryption import decrypted, encrypted
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from django.db import DatabaseError, InterfaceError, NotSupportedError, OperationalError
 
-from engage.encryption import UnknownEncryptionKey
+from engage.credentials.encryption import UnknownEncryptionKey
 
 # The connection failed, or the server is starting, stopping or has crashed, or it ended a session that was idle within
 # a transaction.

@@ -13,7 +13,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from engage.audit.acting import Actor, key_as_actor, set_actor
-from engage.credentials import KEY_PREFIX, digest, is_well_formed
+from engage.credentials.api_keys import KEY_PREFIX, digest, is_well_formed
 from engage.database.object_ids import is_object_id
 from engage.database.sql import Statement
 from engage.errors import InvalidRequest, Refusal
@@ -21,8 +21,8 @@ from engage.http.client_address import KNOWN_CALLER, exact_address
 from engage.http.credential_memory import CredentialMemory
 from engage.http.query_strings import single_value
 from engage.models import ApiKey, App
-from engage.networks import is_in_any
-from engage.origins import tidy_origin
+from engage.notations.networks import is_in_any
+from engage.notations.origins import tidy_origin
 
 log = structlog.get_logger(__name__)
 KEY_NOT_VALID = "The API key is not valid: it is unknown, revoked or expired."

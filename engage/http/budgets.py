@@ -2,8 +2,8 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from engage.budget import CALL, Budget
-from engage.middleware import Middleware
+from engage.process.budget import CALL, Budget
+from engage.process.middleware import Middleware
 
 
 class BudgetMiddleware(Middleware):

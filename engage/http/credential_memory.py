@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from django.conf import settings
 
-from engage.bounded_cache import BoundedCache
+from engage.process.bounded_cache import BoundedCache
 
 _Credential = TypeVar("_Credential")
 

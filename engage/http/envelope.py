@@ -15,6 +15,7 @@ from psycopg.errors import DeadlockDetected, ForeignKeyViolation
 from rest_framework import exceptions
 from rest_framework.utils.encoders import JSONEncoder
 
+from engage.credentials.sealed import UnknownEncryptionKey
 from engage.database.outages import is_held_up, is_not_set_up, is_outage
 from engage.errors import (
     MOST_MISTAKES,
@@ -33,10 +34,9 @@ from engage.errors import (
 from engage.http.near_misses import call_meant_by
 from engage.json.compact import json_bytes
 from engage.json.keywords import Keywords
+from engage.notations.sizes import KIB
+from engage.process.request_log import current_request_id, current_workspace_id
 from engage.redis.metric_counters import REFUSALS, WORKSPACE_REFUSALS, metric_counters
-from engage.request_log import current_request_id, current_workspace_id
-from engage.sealed import UnknownEncryptionKey
-from engage.sizes import KIB
 
 log = structlog.get_logger(__name__)
 

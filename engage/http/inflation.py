@@ -3,7 +3,7 @@
 import zlib
 
 from engage.errors import BodyTooLarge, Refusal
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 _GZIP_ONLY = 31  # zlib's code for the largest window with a gzip header and trailer
 

@@ -22,11 +22,11 @@ from django_ratelimit.core import get_usage
 
 from engage.errors import Refusal
 from engage.http.client_address import site_of
-from engage.plurals import counted
-from engage.rates import parse_rate
+from engage.notations.plurals import counted
+from engage.notations.rates import parse_rate
+from engage.notations.sizes import KIB
 from engage.redis.availability import REDIS_FAILURES, redis_client
 from engage.redis.metric_counters import APP_QUOTA, metric_counters
-from engage.sizes import KIB
 
 _SITE_FACTOR = 10  # how many callers a site may be as busy as
 _DAY = 86_400  # seconds

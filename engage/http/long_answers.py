@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from django.http import HttpResponse, StreamingHttpResponse
 
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 _LONGEST_WHOLE = 4 * 1024 * KIB  # characters, which are bytes: what is written is ASCII
 

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from engage.errors import BodyTooLarge, UnsupportedMediaType
 from engage.http.inflation import inflate
 from engage.json.storable import parse_object
-from engage.sizes import KIB, MAX_BODY_BYTES, MAX_BODY_VALUES
+from engage.notations.sizes import KIB, MAX_BODY_BYTES, MAX_BODY_VALUES
 
 _GZIP = ("gzip", "x-gzip")  # RFC 9110 has both mean the same
 

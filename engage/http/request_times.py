@@ -4,9 +4,9 @@ import time
 
 from django.http import HttpRequest, HttpResponse
 
-from engage.middleware import Middleware
+from engage.process.middleware import Middleware
+from engage.process.request_log import METHODS
 from engage.redis.metric_counters import REQUESTS, metric_counters
-from engage.request_log import METHODS
 
 
 class RequestTimesMiddleware(Middleware):

@@ -28,9 +28,9 @@ from engage.http.idempotency import Caller
 from engage.http.limits import RateLimitExceeded, Usage, count_bridge_call, count_call, networks_of
 from engage.http.parsing import PlainTextJsonParser, StrictJsonParser
 from engage.models import ApiKey, App
-from engage.rates import parse_rate
+from engage.notations.rates import parse_rate
+from engage.notations.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 from engage.scopes import Scope, ScopeMissing, require_scope
-from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 
 _Function = Callable[..., HttpResponse]
 _READING = ("GET", "HEAD")

@@ -11,7 +11,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 Shape = TypeVar("Shape")
 

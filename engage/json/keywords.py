@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# The keywords that a schema has instead in the strict form of the OpenAPI document: see engage/schema/forms.py.
+# The keywords that a schema has instead in the strict form of the OpenAPI document: see engage/calls/schema/forms.py.
 STRICT = "x-strict"
 # The texts of today, where others may come: what is told of them in the plain form, instead of an `enum`.
 KNOWN_VALUES = "x-extensible-enum"

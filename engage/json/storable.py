@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from engage.errors import Refusal
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 
 STORED_DEPTH = 10
 _DEEPEST = 200  # far beyond what any field takes, and far from what exhausts the stack of recursive code

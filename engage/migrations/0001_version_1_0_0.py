@@ -9,7 +9,7 @@ import django.db.models.functions.datetime
 import engage.database.encrypted_fields
 import engage.database.object_ids
 import engage.database.tenancy
-import engage.rates
+import engage.notations.rates
 from django.conf import settings
 from django.db import migrations, models
 
@@ -70,14 +70,14 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('prefix', models.CharField(editable=False, help_text="The key's first characters, to recognise it by.", max_length=20)),
                 ('digest', models.BinaryField(max_length=32, unique=True)),
-                ('rate_limit', models.CharField(default='100/m', help_text='Triggers, such as 100/m.', max_length=20, validators=[engage.rates.validate_rate])),
+                ('rate_limit', models.CharField(default='100/m', help_text='Triggers, such as 100/m.', max_length=20, validators=[engage.notations.rates.validate_rate])),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('expires_at', models.DateTimeField(blank=True, null=True)),
                 ('revoked_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('last_used_at', models.DateTimeField(editable=False, help_text='Within a minute.', null=True)),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_keys', to='engage.workspace')),
-                ('customers_rate_limit', models.CharField(blank=True, help_text='Calls about customers. Empty: ten times as many as triggers.', max_length=20, null=True, validators=[engage.rates.validate_rate])),
-                ('events_rate_limit', models.CharField(blank=True, help_text='Reports of events. Empty: ten times as many as triggers.', max_length=20, null=True, validators=[engage.rates.validate_rate])),
+                ('customers_rate_limit', models.CharField(blank=True, help_text='Calls about customers. Empty: ten times as many as triggers.', max_length=20, null=True, validators=[engage.notations.rates.validate_rate])),
+                ('events_rate_limit', models.CharField(blank=True, help_text='Reports of events. Empty: ten times as many as triggers.', max_length=20, null=True, validators=[engage.notations.rates.validate_rate])),
                 ('journeys', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=24), blank=True, null=True, size=None)),
                 ('last_used_from', models.GenericIPAddressField(editable=False, help_text='At that time.', null=True)),
                 ('networks', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=43), blank=True, null=True, size=None)),

@@ -1,6 +1,6 @@
 """Who is told of a workspace's alerts. In a transaction of its own: it locks the workspaces."""
 
-import engage.recipients
+import engage.notations.recipients
 from django.db import migrations, models
 
 
@@ -19,6 +19,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='workspace',
             name='alert_emails',
-            field=models.TextField(blank=True, db_default='', default='', help_text='Who is told when something is wrong in it: addresses, separated by commas.', validators=[engage.recipients.validate_addresses], verbose_name='alerts by e-mail'),
+            field=models.TextField(blank=True, db_default='', default='', help_text='Who is told when something is wrong in it: addresses, separated by commas.', validators=[engage.notations.recipients.validate_addresses], verbose_name='alerts by e-mail'),
         ),
     ]

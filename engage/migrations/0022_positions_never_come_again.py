@@ -1,4 +1,4 @@
-"""Positions are drawn from the clock (engage/positions.py). What the version before draws from sequences is lifted
+"""Positions are drawn from the clock (engage/database/positions.py). What the version before draws from sequences is lifted
 behind them by the database, so that both may number beside each other.
 """
 

@@ -7,14 +7,14 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
-from engage.credentials import new_key
+from engage.credentials.api_keys import new_key
 from engage.database.encrypted_fields import EncryptedTextField
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.table import ADMINS, STRUCTURE, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models.workspaces import Workspace
-from engage.networks import LONGEST_NETWORK
-from engage.rates import parse_rate, validate_rate
+from engage.notations.networks import LONGEST_NETWORK
+from engage.notations.rates import parse_rate, validate_rate
 
 DEFAULT_RATE_LIMIT = "100/m"
 _TIMES_AS_MANY = 10  # as triggers, unless a key says otherwise

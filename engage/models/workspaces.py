@@ -7,12 +7,12 @@ from django.db import models
 from django.db.models.functions import Now
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from engage.countries import validate_country
+from engage.credentials.encryption import decrypted
 from engage.database.keys import KeyField
 from engage.database.object_ids import ObjectIdField
 from engage.database.table import VIEW, Rights, Table
-from engage.encryption import decrypted
-from engage.recipients import validate_addresses
+from engage.notations.countries import validate_country
+from engage.notations.recipients import validate_addresses
 
 
 class Workspace(models.Model):
@@ -104,7 +104,7 @@ class MemberAccount(models.Model):
 
 
 class Phone(TOTPDevice):  # type: ignore[misc] # it has no types
-    """The authenticator app of a member of staff. Its `key` is encrypted: see engage/second_factor.py."""
+    """The authenticator app of a member of staff. Its `key` is encrypted (engage/admin/login/second_factor/)."""
 
     class Meta:
         proxy = True

@@ -4,7 +4,7 @@ The version before writes neither, and decides jobs that have them: whoever enro
 refused by the index of those that hold one (0057), and whoever ends it in another way lets the entrance go.
 
 Somebody who was merged is not erased: their alias is there. A call that commits just after an erasure is found by
-whoever ends its jobs (journeys/jobs/forgetting.py).
+whoever ends its jobs (journeys/engine/jobs/forgetting.py).
 """
 
 from django.core.serializers.json import DjangoJSONEncoder

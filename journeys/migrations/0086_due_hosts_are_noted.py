@@ -1,4 +1,4 @@
-"""Whatever makes a webhook wait, or due earlier, notes its host (journeys/webhooks/due_hosts.py): also a version before,
+"""Whatever makes a webhook wait, or due earlier, notes its host (journeys/engine/webhooks/due_hosts.py): also a version before,
 which knows no notes. Those that wait already are noted by the first sender or sweep.
 """
 

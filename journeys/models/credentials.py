@@ -5,9 +5,15 @@ from typing import Any
 
 from django.db import models
 
+from engage.credentials.encryption import (
+    UnknownEncryptionKey,
+    decrypted,
+    decrypted_json,
+    encrypted,
+    encrypted_json,
+)
+from engage.credentials.sealed import is_sealed
 from engage.database.encrypted_fields import OpenedWhenRead, Stored
-from engage.encryption import UnknownEncryptionKey, decrypted, decrypted_json, encrypted, encrypted_json
-from engage.sealed import is_sealed
 from journeys.steps.secrets import with_secrets
 
 # Beside the headers of a request stands the URL that it really goes to, where that is a secret. No header is called so.

@@ -13,11 +13,11 @@ from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.table import ADMINS, STRUCTURE, VIEW, Export, Keeps, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
-from engage.plurals import counted
+from engage.notations.plurals import counted
 from engage.scopes import TELL_OF_THE_WAY, Scope
-from journeys.entry_rules import Verdict
-from journeys.job_ids import job_id, parse_job_id
 from journeys.models.journeys import Journey
+from journeys.rules.entry_rules import Verdict
+from journeys.rules.job_ids import job_id, parse_job_id
 
 # Nothing is pruned that is active or waits, or that something active or waiting needs.
 _JOB_MAY_GO = """

@@ -14,9 +14,9 @@ from engage.database.table import ADMINS, VIEW, Export, Keeps, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
 from engage.scopes import TELL_OF_THE_WAY, Scope
-from journeys.failures import GIVEN_UP
 from journeys.models.entering import EnrollmentJob
 from journeys.models.journeys import Journey, JourneyRevision
+from journeys.rules.failures import GIVEN_UP
 
 _MOMENT = Func("due_at", template="coalesce(%(expressions)s, 'infinity')")
 

@@ -9,13 +9,13 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from engage.credentials.sealed import UnknownEncryptionKey
 from engage.database.encrypted_fields import EncryptedTextField
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.table import ADMINS, VIEW, Export, Keeps, KeepsFew, Rights, Table
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
 from engage.scopes import TELL_OF_THE_WAY
-from engage.sealed import UnknownEncryptionKey
 from journeys.models.credentials import SECRET_URL, EncryptedHeadersField
 from journeys.models.walking import ENROLLMENT_OVER, Enrollment
 from journeys.steps.secrets import url_without_secrets

@@ -19,7 +19,7 @@ from liquid.builtin.expressions.primitive import (
 )
 from liquid.expression import Expression
 
-from engage.zones import zone_of
+from engage.notations.zones import zone_of
 from journeys.rendering.expressions import expressions_in
 
 # The kinds of arguments, in order, and the filters that take these; a question mark: it may be left out.

@@ -11,7 +11,7 @@ from liquid.token import Token
 from liquid.undefined import UNDEFINED
 from liquid.utils import ReadOnlyChainMap
 
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 from journeys.rendering.failures import RenderingFailed
 from journeys.rendering.missing import Missing
 from journeys.rendering.rendering import Rendering

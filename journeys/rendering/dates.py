@@ -7,7 +7,7 @@ from typing import Any
 
 from liquid.filter import with_context
 
-from engage.zones import zone_of
+from engage.notations.zones import zone_of
 from journeys.rendering.context import Context, scope_of
 from journeys.rendering.failures import RenderingFailed
 from journeys.rendering.values import as_text

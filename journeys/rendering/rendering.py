@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
-from engage.budget import Budget, OverBudget
 from engage.json.storable import storable
+from engage.process.budget import Budget, OverBudget
 from journeys.rendering.failures import RenderingFailed
 
 MAX_NOTED = 100

@@ -10,7 +10,7 @@ from liquid.exceptions import LiquidError, LiquidInterrupt, OutputStreamLimitErr
 from liquid.expression import Expression
 
 from engage.json.storable import unstorable
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 from journeys.rendering.arguments import wrong_arguments
 from journeys.rendering.blanks import widen_blanks
 from journeys.rendering.context import MAX_OUTPUT, Context

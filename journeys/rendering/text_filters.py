@@ -9,7 +9,7 @@ from urllib.parse import quote_plus
 
 from liquid.builtin.filters import string
 
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 from journeys.rendering.failures import RenderingFailed
 from journeys.rendering.values import MAX_ITEMS, MAX_SIZE, as_text
 

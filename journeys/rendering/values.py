@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 from journeys.rendering.failures import RenderingFailed
 
 MAX_SIZE = 256 * KIB

@@ -8,14 +8,14 @@ from typing import Any
 from customers.conditions.instants import parse_instant
 from engage.audit.facts import changes_between, facts_of
 from engage.audit.recording import change, record, saved
-from engage.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
+from engage.credentials.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
 from engage.json.documents import Part
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Workspace
-from engage.networks import tidy_network
-from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
+from engage.notations.networks import tidy_network
+from engage.notations.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from engage.scopes import Scope
+from journeys.definitions.reading import refuse_duplicates, store, text_for
 from journeys.models import Journey
-from journeys.seeding.reading import refuse_duplicates, store, text_for
 
 _LONGEST_ORIGIN = 255
 _CHECKS = {"messagePolicy": "message_policy", "identity": "identity", "anonymous": "anonymous", "inApp": "in_app"}

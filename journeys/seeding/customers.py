@@ -16,7 +16,7 @@ from engage.errors import InvalidRequest
 from engage.json.documents import Part
 from engage.json.storable import STORED_DEPTH, depth
 from engage.models import Workspace
-from journeys.seeding.reading import InvalidSeed, text_for
+from journeys.definitions.reading import InvalidSeed, text_for
 
 
 @dataclass(frozen=True, kw_only=True)

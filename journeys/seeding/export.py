@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engage.models import ApiKey, App, Workspace
-from engage.recipients import addresses_in
+from engage.notations.recipients import addresses_in
 from engage.resources.fields import Item
 from engage.resources.resource import Resource
 from journeys.models import Journey

@@ -8,12 +8,12 @@ from engage.json.documents import Part
 from engage.models import Workspace
 from engage.resources.fields import Described
 from engage.resources.resource import DefinitionWarning
-from journeys.design.authoring import InvalidJourney, SavedJourney, save_journey
-from journeys.design.fields import JourneyFields
+from journeys.definitions.reading import InvalidSeed, read_described
+from journeys.engine.steering.acts import closed_by
+from journeys.journey.authoring import InvalidJourney, SavedJourney, save_journey
+from journeys.journey.fields import JourneyFields
 from journeys.models import Journey, SteeringAct
-from journeys.seeding.reading import InvalidSeed, read_described
 from journeys.seeding.secrets import read_steps
-from journeys.steering.acts import closed_by
 
 _PAST = {SteeringAct.Kind.CLOSE.value: "closed", SteeringAct.Kind.ABORT.value: "aborted"}
 

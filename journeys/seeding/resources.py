@@ -13,7 +13,7 @@ from engage.json.documents import Part, Reading
 from engage.models import Workspace
 from engage.resources.fields import Described
 from engage.resources.resource import BreaksOthers, DefinitionWarning, Resource, Saved
-from journeys.seeding.reading import InvalidSeed, refuse_duplicates
+from journeys.definitions.reading import InvalidSeed, refuse_duplicates
 from journeys.seeding.secrets import read_request
 
 

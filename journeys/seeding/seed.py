@@ -23,14 +23,15 @@ from engage.json.documents import Part
 from engage.models import Workspace
 from engage.resources.fields import Described
 from engage.resources.resource import DefinitionWarning, Resource
+from journeys.definitions.reading import InvalidSeed, require_new_key, text_for
+from journeys.journey.resource import JOURNEYS
 from journeys.seeding.access import SeedApiKey, SeedApp, read_api_keys, read_apps, seed_api_keys, seed_apps
 from journeys.seeding.crowd import seed_crowd
 from journeys.seeding.customers import SeedCustomer, read_customers, seed_customers
 from journeys.seeding.journeys import read_journeys, seed_journeys
-from journeys.seeding.kinds import JOURNEYS, SEGMENTS
-from journeys.seeding.reading import InvalidSeed, require_new_key, text_for
 from journeys.seeding.resources import SeededSection, read_section, seed_section
-from journeys.seeding.segments import SeedSegment, lock_segments, read_segments, seed_segments
+from journeys.segment.resource import SEGMENTS
+from journeys.segment.seeding import SeedSegment, lock_segments, read_segments, seed_segments
 
 
 class SeedingDisturbed(Refusal):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from customers.conditions import Condition, Facts, evaluate, findings_of, in_words, values_that_decide
-from engage.budget import OverBudget
 from engage.json.described import abouts_of, list_of, object_of, told, within
+from engage.process.budget import OverBudget
 from journeys.steps.conditions import condition_within
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import STEP, Kind, Way, target, way

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic, thread_time
 
-from engage.budget import TURN, Budget
+from engage.process.budget import TURN, Budget
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import ResumableStep, Step, WaitingStep, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules

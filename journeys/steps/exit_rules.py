@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from customers.conditions import Condition, Facts, holds
-from engage.budget import third
 from engage.errors import Refusal
 from engage.json.described import read_object
 from engage.json.documents import Part, Reading
+from engage.process.budget import third
 from journeys.rendering import NAMES, Names
 from journeys.steps.conditions import read_condition
 from journeys.steps.context import Occurrence

@@ -18,7 +18,7 @@ from engage.json.described import told, within, written
 from engage.json.documents import Part
 from engage.json.durations import duration_in_words
 from engage.json.storable import STORED_DEPTH
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 from journeys.steps.context import StepContext
 from journeys.steps.durations import read_duration
 from journeys.steps.kinds import Kind, Way, following, way

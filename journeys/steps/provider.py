@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engage.budget import OverBudget
+from engage.credentials.sealed import UnknownEncryptionKey, is_sealed
 from engage.errors import Refusal
 from engage.json.described import read_beside
 from engage.json.documents import Part, Reading
-from engage.sealed import UnknownEncryptionKey, is_sealed
+from engage.process.budget import OverBudget
 from journeys.rendering import NAMES, Names, Rendering
 from journeys.steps.answer_rules import STATUS
 from journeys.steps.inputs import Inputs, read_inputs

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import thread_time
 
-from engage.budget import CALL, TURN, Budget
+from engage.process.budget import CALL, TURN, Budget
 from journeys.steps.context import StepContext
 from journeys.steps.course import Course, walk_on
 from journeys.steps.results import Arrival, AwaitChange, AwaitEvent, Ended, First, StepRecord, Stop, Wait

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from engage.json.compact import json_bytes, unicode_json
 from engage.json.described import names_of, taken_from, told, variants, within, written
 from engage.json.documents import Fields, Part, Reading
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
 from journeys.rendering import Rendering
 from journeys.steps.answer_rules import AnswerRules, read_answer_rules
 from journeys.steps.durations import read_timeout

@@ -3,9 +3,9 @@
 from base64 import b64encode
 from dataclasses import dataclass
 
+from engage.credentials.sealed import UnknownEncryptionKey, is_sealed
 from engage.json.described import read_object, within
 from engage.json.documents import Part, Reading
-from engage.sealed import UnknownEncryptionKey, is_sealed
 from journeys.rendering import Rendering
 from journeys.steps.results import StepFailed
 from journeys.steps.templated import TemplatedText, render_text

@@ -15,10 +15,10 @@ from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import extend
 
-from engage.budget import Budget, current
 from engage.json.compact import ascii_json, json_bytes
 from engage.json.documents import Part
-from engage.sizes import KIB
+from engage.notations.sizes import KIB
+from engage.process.budget import Budget, current
 
 MAX_SCHEMA_BYTES = 16 * KIB
 _WORDS = frozenset(

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engage.budget import OverBudget
 from engage.json.described import taken_from, told, within
 from engage.json.documents import Fields, Part, Reading
+from engage.process.budget import OverBudget
 from journeys.rendering import Names, Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.inputs import Inputs

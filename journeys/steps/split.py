@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from engage.json.described import abouts_of, list_of, object_of, told, within, written
 from engage.json.documents import Part
-from engage.plurals import plain
+from engage.notations.plurals import plain
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import STEP, Kind, Way, way
 from journeys.steps.results import GoTo, StepResult, going_on, step_record

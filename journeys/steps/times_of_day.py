@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
-from engage.zones import zone_of
+from engage.notations.zones import zone_of
 
 _FORM = re.compile("([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?")
 _A_DAY = timedelta(days=1)
@@ -22,7 +22,7 @@ def parse_time(text: str) -> time:
 
 
 def parse_timezone(name: str) -> tzinfo:
-    """A time zone by its name (engage/zones.py). Raises InvalidTime."""
+    """A time zone by its name (engage/notations/zones.py). Raises InvalidTime."""
     zone = zone_of(name)
     if zone is None:
         raise InvalidTime("must be an IANA time zone such as Europe/Berlin or UTC.")

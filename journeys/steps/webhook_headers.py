@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from engage.credentials.sealed import UnknownEncryptionKey, is_sealed
 from engage.json.documents import Part, Reading
-from engage.sealed import UnknownEncryptionKey, is_sealed
 from journeys.rendering import Rendering
 from journeys.steps.results import StepFailed
 from journeys.steps.secrets import refuse_mask

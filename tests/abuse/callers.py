@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from urllib.parse import urlencode
 
-from engage.credentials import KEY_PREFIX
+from engage.credentials.api_keys import KEY_PREFIX
 from tests.abuse.calls import Call, Case, Spoil, cases, header
 from tests.support.conformance import at, referred
 

@@ -9,7 +9,7 @@ from bridge.api.interactions import MESSAGE
 from customers.contact.topics import TOPICS
 from engage.models import App, Workspace
 from journeys.models import Connection, Enrollment, Variable
-from journeys.subscriptions.saving import SUBSCRIPTIONS
+from journeys.subscription.resource import SUBSCRIPTIONS
 from tests.abuse.calls import Call, good_calls
 from tests.bridge.in_app.deliveries import deliver
 from tests.support.calls import data, let_workers_decide, trigger

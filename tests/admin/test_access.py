@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from engage.admin.parts.columns import page_url
-from engage.credentials import digest, is_well_formed
+from engage.credentials.api_keys import digest, is_well_formed
 from engage.models import ApiKey, App, AuditEntry, Workspace
 from tests.admin.keys import APPS, KEYS, make_key, secret_on, works
 from tests.admin.records import ALL_SCOPES, NO_CHECKS, cells

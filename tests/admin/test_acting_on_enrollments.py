@@ -10,8 +10,8 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
-from journeys import wakeups
-from journeys.admin.people import enrollments
+from journeys.engine import wakeups
+from journeys.enrollment import page as enrollments
 from journeys.models import Enrollment, StepRun, WebhookDelivery
 from journeys.steps.exit import LONGEST_REASON
 from tests.admin.enrollment_page import action, page_of

@@ -9,7 +9,7 @@ from django.test import Client
 
 from engage.admin.parts.columns import page_url
 from engage.models import AuditEntry, Workspace
-from journeys.connections.presets import presets
+from journeys.connection.presets import presets
 from journeys.models import Connection, WebhookDelivery
 from tests.admin.staff import member
 from tests.journeys.connections.made import INPUTS, STEP, connect, definition, journey_of

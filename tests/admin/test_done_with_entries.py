@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from engage.admin.parts.columns import page_url
 from engage.models import App, AuditEntry, IdentityKey, Workspace
-from journeys.design.authoring import save_journey
+from journeys.journey.authoring import save_journey
 from journeys.models import Enrollment, Journey, JourneyRevision, Resending, StepRun, Trigger, WebhookDelivery
 from tests.admin.enrollment_page import action
 from tests.admin.failures import failed_webhooks

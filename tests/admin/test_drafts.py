@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.design.connections import CONNECTIONS
+from journeys.connection.resource import CONNECTIONS
 from journeys.models import Journey, JourneyRevision
 from tests.admin.drawn import drawing_in, node_in, ways_of
 from tests.admin.journey_form import ADD, STEPS, make, said

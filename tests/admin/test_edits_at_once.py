@@ -14,7 +14,7 @@ from django.utils import timezone
 from customers.models import Segment
 from engage.admin.parts.columns import page_url
 from engage.models import ApiKey, Workspace
-from journeys.design.authoring import save_journey
+from journeys.journey.authoring import save_journey
 from tests.admin.forms import _read, edit, form_of
 from tests.support.factories import PRO, ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait

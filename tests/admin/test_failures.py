@@ -128,7 +128,7 @@ def test_all_that_match_are_sent_again_once_in_the_background(staff: Client, acm
 def test_it_goes_on_in_parts_and_skips_what_a_journey_waits_for(
     staff: Client, acme: Workspace, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("journeys.webhooks.resending._PART", 2)
+    monkeypatch.setattr("journeys.engine.webhooks.resending._PART", 2)
     deliveries = failed_webhooks(acme, number=5)
     unread = deliveries[1]
     StepRun.objects.filter(enrollment=unread.enrollment_id).update(state="waiting")

@@ -10,7 +10,7 @@ from customers.admin.condition_help import COMBINATIONS, OPERATIONS
 from customers.conditions import InvalidCondition, Root, parse_condition
 from engage.admin.parts.columns import json_line
 from engage.models import Workspace
-from journeys.admin.journeys.help import EXITS, VARIABLES
+from journeys.journey.studio.help import EXITS, VARIABLES
 from journeys.steps.definition import KINDS, parse_steps
 from journeys.steps.exit_rules import parse_exit_rules
 from journeys.steps.kinds import examples_of

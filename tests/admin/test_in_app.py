@@ -9,8 +9,8 @@ from django.test import Client
 from bridge.models import Message
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
-from journeys.in_app.transitions import State
-from journeys.in_app.withdrawing import withdraw
+from journeys.engine.in_app.transitions import State
+from journeys.engine.in_app.withdrawing import withdraw
 from journeys.models import InAppDelivery
 from tests.admin.drawn import drawing_in, notes_of, rows_in
 from tests.admin.enrollment_page import page_of

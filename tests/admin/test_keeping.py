@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
-from journeys.design.authoring import InvalidJourney, save_journey
+from journeys.journey.authoring import InvalidJourney, save_journey
 from journeys.models import Journey, JourneyRevision
 from tests.admin.records import list_of
 from tests.admin.staff import member, staff_with

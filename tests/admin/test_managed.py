@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.design.keeping import duplicate_journey
+from journeys.journey.keeping import duplicate_journey
 from tests.admin.forms import form_of
 from tests.support.calls import data
 from tests.support.cases import each

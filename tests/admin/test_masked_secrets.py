@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
-from journeys.design.authoring import save_journey
+from journeys.journey.authoring import save_journey
 from journeys.models import Journey, JourneyRevision
 from tests.admin.journey_form import said
 from tests.support.audit import written

@@ -13,7 +13,7 @@ from django.utils.html import strip_tags
 
 from engage.admin.parts.columns import page_url
 from engage.models import App, Workspace
-from journeys.counts.counting import count_entries, fold
+from journeys.engine.counts.counting import count_entries, fold
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger, WebhookDelivery
 from tests.admin.failures import failed_webhooks
 from tests.admin.records import list_of
@@ -64,7 +64,7 @@ def test_it_counts_failures_no_further_than_it_is_worth(
 ) -> None:
     failed_webhooks(acme, number=3)
     for most, value in ((3, "3"), (2, "2+")):
-        monkeypatch.setattr("journeys.admin.overview.dashboard.COUNTED_AT_MOST", most)
+        monkeypatch.setattr("journeys.overview.dashboard.COUNTED_AT_MOST", most)
         assert figures_of(staff, "failures")["Failed webhooks"].value == value
 
 
@@ -117,7 +117,7 @@ def test_it_looks_for_failures_among_the_oldest_chunks_only(
     Chunk.objects.filter(pk=last.pk).update(error="It burst.")
     note_statistics("journeys_chunk", "journeys_trigger")  # else the plans are those of earlier tests' tables
     for searched, value in ((1_000, "1"), (20, "0")):
-        monkeypatch.setattr("journeys.admin.overview.dashboard.OLDEST_CHUNKS", searched)
+        monkeypatch.setattr("journeys.overview.dashboard.OLDEST_CHUNKS", searched)
         with rows_gone_through() as rows:
             figures = figures_of(staff, "failures")
         assert figures["Decisions that fail"].value == value
@@ -172,7 +172,7 @@ def test_it_shows_the_latest_triggers_and_results(staff: Client, acme: Workspace
 def test_it_tells_the_results_of_the_latest_jobs_only(
     staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journeys.admin.overview.dashboard.LATEST_JOBS", 2)
+    monkeypatch.setattr("journeys.overview.dashboard.LATEST_JOBS", 2)
     (customer,) = populate(acme, rows=1)
     trigger = Trigger.objects.get()
     for result in ("journey_inactive", "enrolled", "enrolled"):

@@ -13,9 +13,9 @@ from engage.admin.parts.columns import page_url
 from engage.admin.rights.key_rights import KEY_RIGHTS, rights_of
 from engage.models import ApiKey, IdentityKey, Workspace
 from engage.scopes import Scope
+from journeys.engine.operations.redaction import steps_without_credentials
+from journeys.engine.webhooks.signing_secrets import current_secrets
 from journeys.models import Enrollment, Journey, JourneyRevision, WebhookDelivery, WebhookSecret
-from journeys.operations.redaction import steps_without_credentials
-from journeys.webhooks.signing_secrets import current_secrets
 from tests.admin.journey_form import ADD, CONDITION, EXITS, PRICEY, STEPS, said
 from tests.admin.keys import KEYS, make_key, secret_on, works
 from tests.admin.records import MODELS, READ_ONLY, list_of

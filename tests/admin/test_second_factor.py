@@ -19,8 +19,8 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from pytest_django import Settings
 
 from engage.admin.login.passwords import _hashing
+from engage.admin.login.second_factor.stored import phone_to_set_up
 from engage.models import Membership, Phone, Workspace
-from engage.second_factor import phone_to_set_up
 from tests.support.audit import told, written
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 

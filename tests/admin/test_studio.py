@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import AuditEntry, Workspace
-from journeys.design.authoring import save_journey
+from journeys.engine.steering.going_on import go_on
+from journeys.journey.authoring import save_journey
 from journeys.models import Enrollment, Journey, JourneyDraft, JourneyRevision, SteeringAct
 from journeys.seeding.export import exported
-from journeys.steering.going_on import go_on
 from tests.admin.journey_form import ADD, said
 from tests.admin.staff import staff_with
 from tests.journeys.walking.stories import enter

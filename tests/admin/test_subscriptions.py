@@ -9,7 +9,7 @@ from django.utils import timezone
 from engage.admin.parts.columns import page_url
 from engage.models import AuditEntry, Workspace
 from journeys.models import Push, Subscription
-from journeys.subscriptions.saving import SUBSCRIPTIONS
+from journeys.subscription.resource import SUBSCRIPTIONS
 from tests.admin.forms import edit, form_of
 
 pytestmark = pytest.mark.django_db

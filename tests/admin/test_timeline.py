@@ -14,7 +14,7 @@ from config import ROOT
 from customers.models import Event
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
-from journeys.admin.people import timeline
+from journeys.enrollment import timeline
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from tests.admin.enrollment_page import page_of
 from tests.admin.records import list_of

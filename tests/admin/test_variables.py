@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
-from journeys.design.authoring import save_journey
+from journeys.journey.authoring import save_journey
 from journeys.models import Variable
 from tests.admin.staff import member
 

@@ -4,8 +4,8 @@ from django.test import Client
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.design.connections import CONNECTIONS
-from journeys.enrollments.exiting import exit_enrollment
+from journeys.connection.resource import CONNECTIONS
+from journeys.engine.enrollments.exiting import exit_enrollment
 from journeys.models import Enrollment
 from tests.admin.drawn import BRANCH, drawing_in, lit, marks, node_in, notes_of
 from tests.admin.enrollment_page import page_of

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
+from journeys.engine.webhooks.signing_secrets import current_secrets
 from journeys.models import WebhookSecret
-from journeys.webhooks.signing_secrets import current_secrets
 from tests.admin.records import cells
 from tests.admin.staff import staff_with
 from tests.support.audit import told, written

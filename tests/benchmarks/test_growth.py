@@ -16,12 +16,12 @@ from pytest_django import Settings
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
+from journeys.engine.operations.alerts import causes_in
+from journeys.engine.operations.backlog import backlog
+from journeys.engine.walking import walk_due
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.models import Enrollment, Journey
-from journeys.operations.alerts import causes_in
-from journeys.operations.backlog import backlog
-from journeys.walking import walk_due
-from journeys.webhooks.claims import claim_due
-from journeys.webhooks.host_slots import HostSlots
 from tests.abuse.calls import good_calls, resolved
 from tests.benchmarks.filling import fill
 from tests.benchmarks.growth import CUSTOMERS, costs, table

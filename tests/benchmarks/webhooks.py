@@ -22,10 +22,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
 from engage.models import Workspace  # noqa: E402 - reads the settings
+from journeys.engine.webhooks.client import Client, Request  # noqa: E402
+from journeys.engine.webhooks.sending import send_due  # noqa: E402
+from journeys.engine.webhooks.signing import new_secret, signed_headers  # noqa: E402
 from journeys.models import Enrollment, WebhookDelivery  # noqa: E402
-from journeys.webhooks.client import Client, Request  # noqa: E402
-from journeys.webhooks.sending import send_due  # noqa: E402
-from journeys.webhooks.signing import new_secret, signed_headers  # noqa: E402
 from tests.benchmarks.receiver import running_receiver  # noqa: E402
 from tests.journeys.webhooks.standing import standing  # noqa: E402
 

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from customers.erasure import erase_customer
 from customers.models import Alias, Customer, Event
-from journeys.jobs.states import job_state
+from journeys.engine.jobs.states import job_state
 from tests.support.bridge_calls import SEEN, click, identify
 from tests.support.calls import customers_path, data, let_workers_walk, trigger
 from tests.support.clients import SdkClient, ServerClient

@@ -11,17 +11,17 @@ from django.utils import timezone
 
 from customers.models import Customer, Event, SegmentMembership
 from engage.models import Workspace
-from journeys.entering.chunks import claim_chunk, give_up
-from journeys.jobs.cancellation import cancel_job
+from journeys.engine.entering.chunks import claim_chunk, give_up
+from journeys.engine.jobs.cancellation import cancel_job
+from journeys.engine.steering.cancelling import cancel_trigger
+from journeys.engine.walking import loop
+from journeys.engine.walking.claims import claim_longest_due
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.host_slots import HostSlots
+from journeys.engine.webhooks.outcomes import Outcome
+from journeys.engine.webhooks.results import AttemptResult, write_results
+from journeys.engine.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
-from journeys.steering.cancelling import cancel_trigger
-from journeys.walking import loop
-from journeys.walking.claims import claim_longest_due
-from journeys.webhooks.claims import claim_due
-from journeys.webhooks.host_slots import HostSlots
-from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import AttemptResult, write_results
-from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.bridge.merging import merge
 from tests.journeys.webhooks.standing import standing
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger

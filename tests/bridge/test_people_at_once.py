@@ -11,8 +11,8 @@ from django.db.models import Q
 from customers.models import Alias, Customer, Event, SegmentMembership
 from engage.database.statement_limit import large_work
 from engage.models import Workspace
-from journeys.enrollments.exiting import exit_enrollment
-from journeys.jobs.cancellation import cancel_job
+from journeys.engine.enrollments.exiting import exit_enrollment
+from journeys.engine.jobs.cancellation import cancel_job
 from journeys.models import Enrollment, Journey, UnknownExternalId
 from tests.bridge.identity.tokens import proving, token
 from tests.bridge.merging import merge

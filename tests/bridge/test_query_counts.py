@@ -6,7 +6,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
-from journeys.counts.stats import Span, journey_stats
+from journeys.engine.counts.stats import Span, journey_stats
 from journeys.models import EnrollmentJob
 from tests.support.bridge_calls import ACTION, CAPTURE, call
 from tests.support.calls import refused

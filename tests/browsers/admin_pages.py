@@ -9,7 +9,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from bridge.models import Message
 from engage.admin.parts.acts import Act, ActingAdmin
-from journeys.admin.steering.buttons import STEERING
+from journeys.journey.acts.steering import STEERING
 from journeys.models import Connection, Enrollment, Journey
 from tests.browsers.furnished import Shown
 

@@ -12,10 +12,10 @@ from config.local.tour import MAILER, tour_connection, tour_steps
 from customers.models import Customer, Segment
 from engage.audit.acting import by_staff
 from engage.models import ApiKey, App, AuditEntry, Membership, Workspace
-from journeys.connections.presets import presets
-from journeys.connections.variables import VARIABLES
-from journeys.design.authoring import save_journey
-from journeys.design.connections import CONNECTIONS
+from journeys.connection.presets import presets
+from journeys.connection.resource import CONNECTIONS
+from journeys.engine.steering.holding import hold
+from journeys.journey.authoring import save_journey
 from journeys.models import (
     Connection,
     Enrollment,
@@ -29,8 +29,8 @@ from journeys.models import (
     Variable,
     WebhookDelivery,
 )
-from journeys.steering.holding import hold
 from journeys.steps.provider import FIELDS
+from journeys.variable.resource import VARIABLES
 from tests.admin.failures import failed_webhooks
 from tests.admin.messages import interact
 from tests.bridge.messages import sale

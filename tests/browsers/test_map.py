@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from engage.admin.parts.columns import page_url
 from engage.models import Workspace
-from journeys.enrollments.exiting import exit_enrollment
+from journeys.engine.enrollments.exiting import exit_enrollment
 from journeys.models import Enrollment, Journey
 from tests.browsers.staff import Staff, superuser_in_chromium
 from tests.journeys.walking.stories import enter, walked

@@ -13,8 +13,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.design.drafts import Content, keep_draft
-from journeys.design.starters import STARTERS
+from journeys.journey.draft.drafts import Content, keep_draft
+from journeys.journey.starters import STARTERS
 from journeys.models import Journey, JourneyDraft, JourneyRevision
 from tests.browsers.hands import Mouse, opened, published
 from tests.browsers.staff import Staff, superuser_at

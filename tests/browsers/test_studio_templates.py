@@ -7,7 +7,7 @@ import pytest
 
 from bridge.models import Message
 from engage.models import Workspace
-from journeys.design.starters import STARTERS
+from journeys.journey.starters import STARTERS
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.graph import graph_of
 from tests.browsers.hands import Hand, Keyboard, Mouse, add, duration, members, named, opened, published

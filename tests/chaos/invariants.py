@@ -6,8 +6,8 @@ Each check gives the sentences that are not true; none of them looks at one call
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from journeys.counts.recounting import HISTORY, HISTORY_AND_COUNTS
-from journeys.operations.invariants import links_to_other_workspaces, twice_inside
+from journeys.engine.counts.recounting import HISTORY, HISTORY_AND_COUNTS
+from journeys.engine.operations.invariants import links_to_other_workspaces, twice_inside
 from tests.chaos.early import nobody_walks_on_after_leaving, nothing_is_missed_while_work_waits
 from tests.chaos.goals import goals_are_reached_by_what_came_in_time, held_out_once_and_for_all
 from tests.chaos.load import LOST, REFUSED, Sending

@@ -15,9 +15,9 @@ from config.local.demo import ADMIN, Demo, read_demo
 from config.local.offer import MESSAGE, OFFER, STEPS
 from config.local.tour import TOUR
 from customers.models import Customer
-from engage.credentials import digest
+from engage.credentials.api_keys import digest
 from engage.models import ApiKey, AuditEntry, Workspace
-from journeys.entering.walk_through import walk_through
+from journeys.engine.entering.walk_through import walk_through
 from journeys.models import Connection, Journey
 from journeys.steps.definition import STEP_TYPES
 from tests.support.audit import told

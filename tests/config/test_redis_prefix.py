@@ -11,7 +11,7 @@ from pytest_django import Settings
 from engage.models import Workspace
 from engage.redis.availability import redis_takes_writes
 from engage.redis.metric_counters import DECISIONS, all_counts
-from journeys import wakeups
+from journeys.engine import wakeups
 from journeys.models import Enrollment
 from tests.support.calls import data, trigger
 from tests.support.clients import ServerClient

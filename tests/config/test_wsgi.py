@@ -14,7 +14,7 @@ from django.test import Client, RequestFactory
 from config.wsgi import application
 from customers.models import Customer
 from engage.models import Workspace
-from engage.sizes import MAX_BODY_BYTES
+from engage.notations.sizes import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory

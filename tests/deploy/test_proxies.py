@@ -26,7 +26,7 @@ import pytest
 import config.urls  # noqa: F401 (so that all calls are known)
 from config import ROOT
 from engage.calls.call import WORKSPACE_ID, Call
-from engage.sizes import KIB, LARGEST_BODY_BYTES, longest_body
+from engage.notations.sizes import KIB, LARGEST_BODY_BYTES, longest_body
 from tests.support.receiver import free_port
 from tests.support.waiting import wait_until
 

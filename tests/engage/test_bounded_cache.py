@@ -1,6 +1,6 @@
 """What a process keeps of what tenants make is bounded by its size."""
 
-from engage.bounded_cache import BoundedCache
+from engage.process.bounded_cache import BoundedCache
 
 
 def test_those_used_longest_ago_make_room_and_the_last_is_kept_however_large() -> None:

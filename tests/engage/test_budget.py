@@ -6,7 +6,7 @@ from itertools import repeat
 
 import pytest
 
-from engage.budget import CALL, ITEM, LONGEST, TURN, Budget, OverBudget, Thirds, current, for_many, third
+from engage.process.budget import CALL, ITEM, LONGEST, TURN, Budget, OverBudget, Thirds, current, for_many, third
 from tests.support.slow_machine import SlowMachine, slow_machine
 
 LOOK = 256

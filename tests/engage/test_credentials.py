@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from engage import credentials
-from engage.credentials import KEY_PREFIX, digest, is_well_formed, new_key
+from engage.credentials import api_keys as credentials
+from engage.credentials.api_keys import KEY_PREFIX, digest, is_well_formed, new_key
 from engage.models import ApiKey, Workspace
 from tests.support.calls import customers_path, refused
 from tests.support.cases import each

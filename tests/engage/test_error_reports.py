@@ -13,7 +13,7 @@ from django.urls import include, path
 from pytest_django import Settings
 
 from config import urls
-from engage import error_reports
+from engage.process import error_reports
 from tests.support.telemetry import Told, telling
 
 SECRET = "ada.lovelace@example.com"

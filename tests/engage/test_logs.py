@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from customers.models import Customer
 from engage.models import Workspace
-from engage.request_log import configure_logging
+from engage.process.request_log import configure_logging
 from journeys.models import Chunk, Journey
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
 from tests.support.clients import SdkClient, ServerClient

@@ -2,7 +2,7 @@
 
 import os
 
-from engage.per_process import PerProcess
+from engage.process.per_process import PerProcess
 
 
 def test_a_forked_child_makes_its_own() -> None:

@@ -3,7 +3,7 @@
 import re
 
 from config import ROOT
-from engage.plurals import counted
+from engage.notations.plurals import counted
 
 # A number that code has counted, in a text, before a plural: `{len(found)} hosts`. Bounds, in capitals, are never 1.
 _COUNT_BEFORE_A_PLURAL = re.compile(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engage.rates import parse_rate
+from engage.notations.rates import parse_rate
 from tests.support.cases import each
 
 _COUNT = "Its first number must be from 1 to 999999999, without leading zeros."

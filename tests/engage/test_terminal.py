@@ -1,6 +1,6 @@
 """What is printed for people to read commands no terminal."""
 
-from engage.terminal import printable
+from engage.notations.terminal import printable
 from tests.support.cases import each
 from tests.support.terminals import HOSTILE, SHOWN, commands_in
 

@@ -14,12 +14,12 @@ from django.conf import settings
 from pytest_django import Settings
 
 from customers.models import Customer
-from engage import tracing
 from engage.models import Workspace
+from engage.process import tracing
+from journeys.engine.webhooks.client import Client
+from journeys.engine.webhooks.sending import send_due
 from journeys.models import Enrollment, Journey, Trigger, WebhookDelivery
-from journeys.subscriptions.outbox import Outbox
-from journeys.webhooks.client import Client
-from journeys.webhooks.sending import send_due
+from journeys.subscription.pushing.outbox import Outbox
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
@@ -213,7 +213,7 @@ def test_off_nothing_begins(server: ServerClient, acme: Workspace, ada: Customer
 
 
 def test_a_collector_that_is_away_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engage.tracing_sdk._LAST_MILLISECONDS", 300)
+    monkeypatch.setattr("engage.process.tracing_sdk._LAST_MILLISECONDS", 300)
     monkeypatch.setattr(tracing.destination, "endpoint", "http://127.0.0.1:1")
     began = time.monotonic()
     with tracing.span("any", parent=SAMPLED) as span:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from babel.core import get_global
 
-from engage.zones import spellings, zone_names, zone_of
+from engage.notations.zones import spellings, zone_names, zone_of
 from tests.support.cases import each
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)

@@ -12,10 +12,10 @@ from customers.models import Customer
 from engage.audit.recording import change, record
 from engage.feed import FeedType, tell
 from engage.models import AuditEntry, Workspace
+from journeys.engine.webhooks.client import Client
+from journeys.engine.webhooks.sending import send_due
 from journeys.models import Push, Subscription
-from journeys.subscriptions.outbox import Outbox
-from journeys.webhooks.client import Client
-from journeys.webhooks.sending import send_due
+from journeys.subscription.pushing.outbox import Outbox
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory

@@ -20,8 +20,8 @@ from customers.erasure import erase_customer
 from customers.models import Customer, Event, SegmentMembership, Tombstone
 from engage.json.instants import iso_utc
 from engage.models import AuditEntry, IdentityKey, Workspace
-from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
+from journeys.rules.failures import MAX_ATTEMPTS
 from tests.bridge.identity.tokens import SECRET, token
 from tests.support.audit import told, written
 from tests.support.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace

@@ -6,7 +6,7 @@ import pytest
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.merging import EXITED_BY_MERGE
+from journeys.engine.merging import EXITED_BY_MERGE
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun
 from tests.interface.merges import entered, merged
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger

@@ -11,8 +11,8 @@ from customers.models import Segment, SegmentMembership, Topic
 from engage.calls.call import Call
 from engage.models import AuditEntry, Workspace
 from engage.resources.resource import Resource
-from journeys.design.authoring import InvalidJourney, save_journey
-from journeys.design.opening import close
+from journeys.journey.authoring import InvalidJourney, save_journey
+from journeys.journey.opening import close
 from journeys.models import Connection, Journey, JourneyRevision, Subscription, Variable
 from tests.support.audit import written
 from tests.support.calls import data, refused

@@ -7,8 +7,8 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.walking import walk_due
 from journeys.models import Enrollment, StepRun, WebhookDelivery
-from journeys.walking import walk_due
 from tests.journeys.walking.stories import enter, history, walked
 from tests.support.calls import data, let_workers_walk, refused, trigger
 from tests.support.cases import each

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.design.authoring import save_journey
-from journeys.entering.lanes import serve_lane
+from journeys.engine.entering.lanes import serve_lane
+from journeys.journey.authoring import save_journey
 from journeys.models import Chunk, Enrollment, Journey
 from tests.journeys.walking.stories import enter, history
 from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk, trigger

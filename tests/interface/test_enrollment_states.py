@@ -11,8 +11,8 @@ from customers.models import Event
 from engage.http.paging import written_place
 from engage.json.instants import iso_utc
 from engage.models import Workspace
+from journeys.engine.webhooks.client import Limits
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
-from journeys.webhooks.client import Limits
 from tests.journeys.walking.stories import enter, walked
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import data, let_workers_walk, refused

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.steering import entrances
 from journeys.models import CHUNK_SIZE, Chunk, Enrollment, EnrollmentJob, Journey, Trigger
-from journeys.steering import entrances
 from tests.support.calls import (
     customers_path,
     data,

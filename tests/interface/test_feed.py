@@ -21,8 +21,8 @@ from customers.erasure import erase_customer
 from customers.models import Customer
 from engage.feed import FeedType, tell, without_values
 from engage.models import App, FeedBatch, Workspace
-from journeys.entering.lanes import serve_lane
-from journeys.feed import numbering, reading
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.feed import numbering, reading
 from journeys.models import Chunk, EnrollmentJob, Journey
 from tests.journeys.webhooks.standing import send
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger

@@ -15,10 +15,10 @@ from customers.identity.lookup import Reference
 from customers.models import Customer
 from engage.database.pruning import prune
 from engage.models import Workspace
-from journeys.counts.counting import fold
+from journeys.engine.counts.counting import fold
+from journeys.engine.steering.going_on import go_on
+from journeys.engine.walking.recording import ReportedEvent, record_reported_events
 from journeys.models import CountDelta, Enrollment, GoalWatch, Journey, StepRun
-from journeys.steering.going_on import go_on
-from journeys.walking.recording import ReportedEvent, record_reported_events
 from tests.journeys.events.reporting import BIG, report, report_many
 from tests.journeys.walking.stories import enter
 from tests.support.bridge_calls import click

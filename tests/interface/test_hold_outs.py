@@ -10,10 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from customers.erasure import erase_customer
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.counts.stats import Span, journey_stats
-from journeys.hold_out import is_drawn
-from journeys.merging import merge_journeys
+from journeys.engine.counts.stats import Span, journey_stats
+from journeys.engine.merging import merge_journeys
 from journeys.models import Draw, Enrollment, EnrollmentJob, Journey
+from journeys.rules.hold_out import is_drawn
 from tests.journeys.events.reporting import report
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.cases import each

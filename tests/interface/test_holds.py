@@ -12,12 +12,12 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.enrollments.locks import lock_customers_of
+from journeys.engine.enrollments.locks import lock_customers_of
+from journeys.engine.steering.going_on import go_on
+from journeys.engine.steering.hosts import hold_host, release_host
+from journeys.engine.steering.releasing import release
+from journeys.engine.walking import walk_due
 from journeys.models import Enrollment, Journey, SteeringAct, WebhookAttempt, WebhookDelivery
-from journeys.steering.going_on import go_on
-from journeys.steering.hosts import hold_host, release_host
-from journeys.steering.releasing import release
-from journeys.walking import walk_due
 from tests.interface.steered import NOTE, REASON, steer, steered
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history
@@ -241,7 +241,7 @@ def test_a_release_that_is_held_up_is_made_later(server: ServerClient, inside: E
     steered(server, inside.journey, "hold")
     time_passes(days=1, minutes=1)
     let_workers_walk()
-    with patch("journeys.steering.holding.release"):  # between its commit and this, others lock the journey
+    with patch("journeys.engine.steering.holding.release"):  # between its commit and this, others lock the journey
         assert steered(server, inside.journey, "resume")["released"] == 1
     with transaction.atomic():
         Journey.objects.select_for_update(no_key=True).get()
@@ -276,7 +276,7 @@ def test_a_hold_is_answered_once_no_step_is_under_way(server: ServerClient, insi
 def test_a_hold_says_so_if_a_step_under_way_does_not_end(
     server: ServerClient, inside: Enrollment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journeys.steering.holding.LONGEST_WALK_SECONDS", 0.1)
+    monkeypatch.setattr("journeys.engine.steering.holding.LONGEST_WALK_SECONDS", 0.1)
     with transaction.atomic():
         lock_customers_of([inside.id])
         answer = elsewhere(lambda: steer(server, inside.journey, "hold"))
@@ -291,7 +291,7 @@ def test_a_sender_that_was_held_up_after_its_claim_begins_no_attempt(
     enter(server, sending_journey(acme, receiver), CustomerFactory.create(workspace=acme))
     let_workers_walk()
     with monkeypatch.context() as patch:
-        patch.setattr("journeys.webhooks.claims.BEGIN_SECONDS", -1.0)
+        patch.setattr("journeys.engine.webhooks.claims.BEGIN_SECONDS", -1.0)
         send(seconds=0.2)
     delivery = WebhookDelivery.objects.get()
     assert (receiver.arrived, delivery.state, delivery.attempts) == ([], "waiting", 0)
@@ -305,6 +305,6 @@ def test_a_claim_that_took_long_is_looked_at_again(
 ) -> None:
     enter(server, sending_journey(acme, receiver), CustomerFactory.create(workspace=acme))
     let_workers_walk()
-    monkeypatch.setattr("journeys.webhooks.claims._CLAIM_SECONDS", 0.0)
+    monkeypatch.setattr("journeys.engine.webhooks.claims._CLAIM_SECONDS", 0.0)
     send()
     assert WebhookAttempt.objects.count() == 1

@@ -7,8 +7,8 @@ import pytest
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.webhooks.client import Limits
 from journeys.models import Enrollment, Journey
-from journeys.webhooks.client import Limits
 from tests.journeys.webhooks.standing import send
 from tests.support.bridge_calls import submit
 from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk, trigger

@@ -11,10 +11,10 @@ from django.utils import timezone
 from customers.models import Customer, Segment
 from engage.models import Workspace
 from engage.resources.resource import InvalidDefinition
-from journeys.design.authoring import InvalidJourney, save_journey
-from journeys.design.connections import CONNECTIONS
+from journeys.connection.resource import CONNECTIONS
+from journeys.definitions.reading import InvalidSeed
+from journeys.journey.authoring import InvalidJourney, save_journey
 from journeys.models import Journey
-from journeys.seeding.reading import InvalidSeed
 from journeys.seeding.seed import read_seed, seed_workspace
 from tests.support.calls import data
 from tests.support.cases import each

@@ -27,7 +27,7 @@ CONDITIONS: dict[str, Any] = {"by hand": None, "by conditions": {"field": "custo
 @pytest.fixture(autouse=True)
 def _low(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("customers.audience.selection.LARGE", 2)
-    monkeypatch.setattr("journeys.api.trigger.LARGE", 2)
+    monkeypatch.setattr("journeys.trigger.calls.LARGE", 2)
 
 
 @pytest.fixture(params=CONDITIONS)

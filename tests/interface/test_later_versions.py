@@ -65,7 +65,7 @@ TOLD_APART = {
     "asked": "the caller's word, or an author's: refused where it is none of them",
     "own": "a text of the statement itself, or of the lines before",
     "message": "an argument of a message, which may be lost: the work is found again by the sweeper",
-    "each alone": "row by row: one that cannot be opened waits with its reason (journeys/webhooks/claims.py)",
+    "each alone": "row by row: one that cannot be opened waits with its reason (journeys/engine/webhooks/claims.py)",
     "503": "of the call that needs it",
     "as it is": "stays sealed, and the request that needs it waits",
     "told": "it is told, and the next one is looked at",
@@ -74,19 +74,19 @@ MAKING = {
     "bridge/interactions/actions.py": ["asked"], "bridge/interactions/capture.py": ["asked"],
     "bridge/messages/content.py": ["asked"], "bridge/messages/definition.py": ["asked", "asked"],
     "bridge/messages/rules.py": ["asked"], "customers/api/lists.py": ["known_value"],
-    "customers/conditions/fields.py": ["own", "own"],
+    "customers/conditions/fields.py": ["own", "own"], "customers/conditions/tree.py": ["asked"],
     "customers/contact/ledger.py": ["known_value"], "customers/contact/reach.py": ["known_value"],
-    "customers/conditions/tree.py": ["asked"],
-    "engage/api/audit.py": ["known_value", "known_value"], "journeys/api/deliveries.py": ["known_value", "own"],
-    "journeys/api/subscriptions.py": ["known_value", "known_value"], "journeys/entering/by_event.py": ["own"],
-    "journeys/feed/reading.py": ["own"], "journeys/tasks.py": ["message"],
+    "engage/calls/access/audit.py": ["known_value", "known_value"],
+    "journeys/delivery/calls.py": ["known_value", "own"],
+    "journeys/subscription/calls.py": ["known_value", "known_value"], "journeys/engine/entering/by_event.py": ["own"],
+    "journeys/engine/feed/reading.py": ["own"], "journeys/tasks.py": ["message"],
 }  # fmt: skip
 OPENING = {
     "bridge/identity/keyring.py": ["503"], "engage/database/encrypted_fields.py": ["each alone"],
-    "engage/encryption.py": ["own"], "engage/models/workspaces.py": ["503"],
+    "engage/credentials/encryption.py": ["own"], "engage/models/workspaces.py": ["503"],
     "journeys/management/commands/encrypt.py": ["told"], "journeys/models/credentials.py": ["as it is", "each alone"],
-    "journeys/webhooks/by_connection.py": ["as it is"],
-    "journeys/webhooks/claims.py": ["each alone", "each alone"],
+    "journeys/engine/webhooks/by_connection.py": ["as it is"],
+    "journeys/engine/webhooks/claims.py": ["each alone", "each alone"],
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import time_machine
 from django.db import OperationalError, connection, transaction
 
 from engage.models import DEFAULT_RATE_LIMIT, ApiKey, Workspace
-from engage.sizes import MAX_BODY_BYTES
+from engage.notations.sizes import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob, Journey
 from tests.support.bridge_calls import CAPTURE, LEAST
 from tests.support.calls import data, refused, trigger

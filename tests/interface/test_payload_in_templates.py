@@ -7,7 +7,7 @@ import pytest
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.webhooks.client import Limits
+from journeys.engine.webhooks.client import Limits
 from tests.journeys.webhooks.standing import send
 from tests.support.bridge_calls import submit
 from tests.support.calls import data, let_workers_walk, trigger

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engage.models import Workspace
-from journeys.entering import trigger as entering
+from journeys.engine.entering import trigger as entering
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.calls import refused as told_of

@@ -15,10 +15,10 @@ from django.utils import timezone
 from customers.models import Customer, Event
 from engage.database.pruning import may_go
 from engage.models import Workspace
-from journeys.entering.chunks import claim_chunk
-from journeys.entering.scheduled import come_due
+from journeys.engine.entering.chunks import claim_chunk
+from journeys.engine.entering.scheduled import come_due
+from journeys.engine.operations.backlog import backlog
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
-from journeys.operations.backlog import backlog
 from journeys.tasks import sweep
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.cases import each
@@ -217,7 +217,7 @@ def test_each_is_due_when_the_clocks_of_their_own_zone_show_it(server: ServerCli
 def test_an_hour_that_clocks_skip_moves_on_and_of_a_doubled_one_the_first_counts(
     server: ServerClient, journey: Journey, local: str, instant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journeys.entering.schedules._LONGEST", timedelta(days=3660))
+    monkeypatch.setattr("journeys.engine.entering.schedules._LONGEST", timedelta(days=3660))
     local_form = {"local": f"2027-{local}", **BERLIN}
     assert scheduled(server, journey, scheduledFor=local_form)["scheduledFor"] == f"2027-{instant}.000Z"
 

@@ -9,7 +9,7 @@ import time_machine
 from django.db import connection
 
 from engage.models import Workspace
-from journeys.counts.counting import fold
+from journeys.engine.counts.counting import fold
 from journeys.models import Journey, JourneyRevision
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.cases import each

@@ -12,15 +12,15 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.design.keeping import archive_journey, restore_journey
-from journeys.enrollments import withdrawing
-from journeys.enrollments.locks import lock_customers_of
-from journeys.entering import settling
-from journeys.entering.scheduled import come_due
+from journeys.engine.enrollments import withdrawing
+from journeys.engine.enrollments.locks import lock_customers_of
+from journeys.engine.entering import settling
+from journeys.engine.entering.scheduled import come_due
+from journeys.engine.steering import aborting
+from journeys.engine.steering.aborting import exit_remaining
+from journeys.engine.steering.going_on import go_on
+from journeys.journey.keeping import archive_journey, restore_journey
 from journeys.models import Enrollment, EnrollmentJob, Journey, SteeringAct, Trigger
-from journeys.steering import aborting
-from journeys.steering.aborting import exit_remaining
-from journeys.steering.going_on import go_on
 from tests.bridge.in_app.deliveries import deliver
 from tests.interface.steered import REASON, steer, steered
 from tests.journeys.walking.stories import enter, history
@@ -151,12 +151,12 @@ def test_an_abort_that_has_left_something_queued_goes_on_before_the_journey_can_
     journey = JourneyFactory.create(workspace=acme)
     for name in crowd(acme, 3):
         scheduled(server, journey, external_id=name)
-    monkeypatch.setattr("journeys.steering.aborting._EXIT_SECONDS", -1.0)
-    monkeypatch.setattr("journeys.steering.undecided.CHUNK_SIZE", 1)
+    monkeypatch.setattr("journeys.engine.steering.aborting._EXIT_SECONDS", -1.0)
+    monkeypatch.setattr("journeys.engine.steering.undecided.CHUNK_SIZE", 1)
     assert steered(server, journey, "abort", reason=REASON)["queued"] == 3
     told = refused(steer(server, journey, "activate"), status=400, error="Invalid journey")
     assert told == "active cannot be true yet: some have yet to leave the aborted journey, or to be decided."
-    monkeypatch.setattr("journeys.steering.undecided._MOST_FOUND", 2)
+    monkeypatch.setattr("journeys.engine.steering.undecided._MOST_FOUND", 2)
     for left in (1, 0):
         go_on(seconds=1.0)
         assert EnrollmentJob.objects.filter(status="queued").count() == left
@@ -229,7 +229,7 @@ def test_whom_a_decision_under_way_lets_into_an_aborted_journey_leaves_it(
         write(*decisions)
 
     monkeypatch.setattr(settling, "_write_decisions", slowly)
-    monkeypatch.setattr("journeys.steering.aborting.LONGEST_WALK_SECONDS", 0.1)
+    monkeypatch.setattr("journeys.engine.steering.aborting.LONGEST_WALK_SECONDS", 0.1)
     let_workers_decide()
     assert answers[0]["settled"] is False
     assert Enrollment.objects.get().state == "active"

@@ -23,15 +23,15 @@ from standardwebhooks import Webhook
 from customers.models import Customer
 from engage.feed import FeedType, tell
 from engage.models import AuditEntry, FeedBatch, Workspace
+from journeys.engine.webhooks.client import Client, Limits
+from journeys.engine.webhooks.host_slots import HostSlots
+from journeys.engine.webhooks.sending import send_due
+from journeys.engine.webhooks.signing import new_secret
+from journeys.engine.webhooks.signing_secrets import current_secrets
 from journeys.models import Journey, Push, Subscription, WebhookCircuit, WebhookSecret
-from journeys.subscriptions import cutting
-from journeys.subscriptions.outbox import Outbox
-from journeys.subscriptions.results import DISABLED
-from journeys.webhooks.client import Client, Limits
-from journeys.webhooks.host_slots import HostSlots
-from journeys.webhooks.sending import send_due
-from journeys.webhooks.signing import new_secret
-from journeys.webhooks.signing_secrets import current_secrets
+from journeys.subscription.pushing import cutting
+from journeys.subscription.pushing.outbox import Outbox
+from journeys.subscription.pushing.results import DISABLED
 from tests.support.calls import data, let_workers_decide, refused, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory

@@ -186,7 +186,7 @@ def test_a_thousand_external_ids_cost_as_many_queries_as_one(
 def test_an_answer_of_several_pages_names_everybody_once(
     server: ServerClient, journey: Journey, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journeys.entering.bulk._PAGE_SIZE", 1000)
+    monkeypatch.setattr("journeys.engine.entering.bulk._PAGE_SIZE", 1000)
     segment = SegmentFactory.create(workspace=acme)
     crowd(acme, 1997, segment=segment)  # and with them the cast
     answered = data(trigger(server, journey, {"segment_ids": [segment.id]}))

@@ -7,11 +7,11 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import AuditEntry
-from journeys.entering import settling
+from journeys.engine.entering import settling
+from journeys.engine.steering.aborting import exit_all
+from journeys.engine.steering.cancelling import cancel_trigger
+from journeys.engine.walking import walk_due
 from journeys.models import Chunk, CountDelta, Enrollment, EnrollmentJob, Journey, SteeringAct, StepRun, Trigger
-from journeys.steering.aborting import exit_all
-from journeys.steering.cancelling import cancel_trigger
-from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
@@ -149,8 +149,8 @@ def test_an_act_is_kept_if_its_process_dies_while_some_leave(
         exited.extend(found)
         return exit_all(found, reason=reason)
 
-    monkeypatch.setattr("journeys.steering.cancelling.exit_all", once)
-    monkeypatch.setattr("journeys.steering.cancelling._AT_ONCE", 1)
+    monkeypatch.setattr("journeys.engine.steering.cancelling.exit_all", once)
+    monkeypatch.setattr("journeys.engine.steering.cancelling._AT_ONCE", 1)
     one = Trigger.objects.get(id=sent["triggerId"])
     with pytest.raises(SystemExit):
         cancel_trigger(one, exit_enrollments=True, reason="", actor="staff root")

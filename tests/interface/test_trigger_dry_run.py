@@ -330,7 +330,7 @@ def test_a_thousand_customers_cost_as_many_queries_as_one(
 def test_a_huge_segment_is_answered_in_pages_and_names_everybody_once(
     server: ServerClient, journey: Journey, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journeys.entering.dry_runs._PAGE_SIZE", 500)
+    monkeypatch.setattr("journeys.engine.entering.dry_runs._PAGE_SIZE", 500)
     segment = SegmentFactory.create(workspace=acme)
     crowd(acme, 1001, segment=segment)
     answered = tried(server, journey, {"segment_ids": [segment.id]})

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engage.credentials import new_key
+from engage.credentials.api_keys import new_key
 from engage.models import ApiKey, Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.support.calls import refused, trigger

@@ -18,19 +18,19 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from journeys.design.authoring import save_journey
-from journeys.design.opening import activate, close
-from journeys.entering.scheduled import come_due
-from journeys.hold_out import is_drawn
-from journeys.jobs.cancellation import JobAlreadyDecided, cancel_job
+from journeys.engine.entering.scheduled import come_due
+from journeys.engine.jobs.cancellation import JobAlreadyDecided, cancel_job
+from journeys.engine.steering.aborting import abort
+from journeys.engine.steering.cancelling import cancel_trigger
+from journeys.engine.steering.entrances import exit_entrance
+from journeys.engine.steering.going_on import go_on
+from journeys.engine.steering.holding import hold, resume
+from journeys.engine.steering.moving import begin_move
+from journeys.engine.walking import walk_due
+from journeys.journey.authoring import save_journey
+from journeys.journey.opening import activate, close
 from journeys.models import Enrollment, EnrollmentJob, GoalWatch, Journey, StepRun, Trigger
-from journeys.steering.aborting import abort
-from journeys.steering.cancelling import cancel_trigger
-from journeys.steering.entrances import exit_entrance
-from journeys.steering.going_on import go_on
-from journeys.steering.holding import hold, resume
-from journeys.steering.moving import begin_move
-from journeys.walking import walk_due
+from journeys.rules.hold_out import is_drawn
 from tests.journeys.model import DAY, GOAL_DAYS, LISTEN, NOTE, Event, Job, Model
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
 from tests.support.clients import ServerClient

@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from hypothesis.strategies import booleans, integers, lists, sampled_from
 
 from customers.models import Customer
-from journeys.counts.counting import fold
-from journeys.counts.stats import Span, journey_stats
+from journeys.engine.counts.counting import fold
+from journeys.engine.counts.stats import Span, journey_stats
 from journeys.models import Enrollment, Journey
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger

@@ -13,11 +13,11 @@ import pytest
 from django.utils import timezone
 
 from customers.models import Customer, Event
-from engage.budget import CALL, ITEM, TURN
 from engage.models import App, Workspace
-from journeys.design.asked import GOALS
+from engage.process.budget import CALL, ITEM, TURN
+from journeys.engine.operations.sending_once import send_once
+from journeys.journey.asked import GOALS
 from journeys.models import Enrollment, EnrollmentJob, GoalWatch, Journey, StepRun
-from journeys.operations.sending_once import send_once
 from journeys.steps.definition import KINDS
 from journeys.steps.description import exit_rule, fields_of, flat
 from tests.bridge.in_app.deliveries import CONTENT, deliver, offer
@@ -50,11 +50,11 @@ PLACES = {
     "bridge/in_app/due.py:_delivery": "test_a_fetch_answers_what_is_ready",
     "customers/conditions/explain.py:_decide": "test_a_listening_journey_takes_in_nobody",
     "customers/conditions/explain.py:findings_of": "test_a_listening_journey_takes_in_nobody",
-    "journeys/admin/journeys/preview.py:previewed": "test_a_step_fails",
-    "journeys/design/past_moments.py:past_for": "test_a_save_looks_at_as_many_customers_as_there_is_time_for",
-    "journeys/entering/by_event.py:refuses": "test_a_listening_journey_takes_in_nobody",
-    "journeys/entering/entry_conditions.py:_reasons": "(in SQL, which has a limit of its own)",
-    "journeys/operations/sending_once.py:send_once": "test_a_connection_is_tried_in_time",
+    "journeys/journey/studio/preview.py:previewed": "test_a_step_fails",
+    "journeys/journey/past_moments.py:past_for": "test_a_save_looks_at_as_many_customers_as_there_is_time_for",
+    "journeys/engine/entering/by_event.py:refuses": "test_a_listening_journey_takes_in_nobody",
+    "journeys/engine/entering/entry_conditions.py:_reasons": "(in SQL, which has a limit of its own)",
+    "journeys/engine/operations/sending_once.py:send_once": "test_a_connection_is_tried_in_time",
     "journeys/steps/branch.py:_go": "test_a_step_fails",
     "journeys/steps/branch.py:begin": "test_a_step_fails",
     "journeys/steps/context.py:rendering": "test_a_step_fails",
@@ -71,11 +71,11 @@ PLACES = {
     "journeys/steps/wait_until.py:begin": "test_what_listens_is_not_there_this_time",
     "journeys/steps/wait_until.py:holds": "test_what_listens_is_not_there_this_time",
     "journeys/steps/wait_until.py:resume": "test_what_listens_is_not_there_this_time",
-    "journeys/walking/event_dry_runs.py:_missed": "test_a_listening_journey_takes_in_nobody",
-    "journeys/walking/watching.py:_changed": "test_what_listens_is_not_there_this_time",
-    "journeys/webhooks/answers.py:_found": "test_a_rule_of_answers_fails",
-    "journeys/webhooks/answers.py:_read": "test_a_rule_of_answers_fails",
-    "journeys/webhooks/by_connection.py:_filled": "test_what_waits_is_sent_as_it_was",
+    "journeys/engine/walking/event_dry_runs.py:_missed": "test_a_listening_journey_takes_in_nobody",
+    "journeys/engine/walking/watching.py:_changed": "test_what_listens_is_not_there_this_time",
+    "journeys/engine/webhooks/answers.py:_found": "test_a_rule_of_answers_fails",
+    "journeys/engine/webhooks/answers.py:_read": "test_a_rule_of_answers_fails",
+    "journeys/engine/webhooks/by_connection.py:_filled": "test_what_waits_is_sent_as_it_was",
 }
 # The fields of definitions that are conditions.
 CONDITIONS = {

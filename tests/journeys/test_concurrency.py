@@ -9,12 +9,12 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.entering import entry_decisions
-from journeys.entering.chunks import claim_chunk
-from journeys.entering.claims import claim_next_chunks
-from journeys.entering.lanes import serve_lane
-from journeys.entering.settling import settle
-from journeys.entering.waiting_jobs import EnteredJourney, entered_journeys
+from journeys.engine.entering import entry_decisions
+from journeys.engine.entering.chunks import claim_chunk
+from journeys.engine.entering.claims import claim_next_chunks
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.entering.settling import settle
+from journeys.engine.entering.waiting_jobs import EnteredJourney, entered_journeys
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.support.calls import data, serve_until_empty, trigger
 from tests.support.clients import ServerClient

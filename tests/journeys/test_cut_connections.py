@@ -20,13 +20,13 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from customers.models import Customer
-from journeys.entering import settling
-from journeys.entering.entry_decisions import decide_jobs
-from journeys.entering.lanes import serve_lane
-from journeys.failures import MAX_ATTEMPTS
+from journeys.engine.entering import settling
+from journeys.engine.entering.entry_decisions import decide_jobs
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.walking import loop, walk_due
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from journeys.rules.failures import MAX_ATTEMPTS
 from journeys.steps.course import walk_on
-from journeys.walking import loop, walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes

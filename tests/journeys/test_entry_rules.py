@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journeys.entry_rules import Decision, EntryRules, History, Verdict, decide
+from journeys.rules.entry_rules import Decision, EntryRules, History, Verdict, decide
 from tests.support.cases import each
 
 INSIDE, LAST = "6a0b1c2fe4b0a1d2c3e4f504", "6a0b1c2fe4b0a1d2c3e4f505"  # enrollments

@@ -5,8 +5,8 @@ from enum import Enum
 import psycopg
 from django.db import DatabaseError, DataError, OperationalError
 
-from engage.encryption import UnknownEncryptionKey
-from journeys.failures import Verdict, verdict
+from engage.credentials.encryption import UnknownEncryptionKey
+from journeys.rules.failures import Verdict, verdict
 from tests.support.cases import each
 
 

@@ -11,10 +11,10 @@ import pytest
 from django.db import connection
 
 from customers.models import Customer
-from journeys.entering.lanes import serve_lane
-from journeys.failures import MAX_ATTEMPTS
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.walking import walk_due
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
-from journeys.walking import walk_due
+from journeys.rules.failures import MAX_ATTEMPTS
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes

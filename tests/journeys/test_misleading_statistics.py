@@ -16,16 +16,16 @@ from django.db import connection
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.enrollments.postponing import FailedAttempt, release, retry
-from journeys.entering.chunks import claim_chunk
+from journeys.engine.enrollments.postponing import FailedAttempt, release, retry
+from journeys.engine.entering.chunks import claim_chunk
+from journeys.engine.walking.claims import claim_longest_due
+from journeys.engine.webhooks.circuits import Attempted, note_attempts
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.host_slots import HostSlots
+from journeys.engine.webhooks.outcomes import Outcome
+from journeys.engine.webhooks.results import AttemptResult, write_results
+from journeys.engine.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.models import Chunk, Enrollment, Journey, WebhookCircuit, WebhookDelivery, WebhookHost
-from journeys.walking.claims import claim_longest_due
-from journeys.webhooks.circuits import Attempted, note_attempts
-from journeys.webhooks.claims import claim_due
-from journeys.webhooks.host_slots import HostSlots
-from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import AttemptResult, write_results
-from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes

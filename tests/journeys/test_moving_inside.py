@@ -14,14 +14,14 @@ from bridge.people.merging import merge_customers
 from customers.identity.lookup import Reference
 from customers.models import Customer
 from engage.models import AuditEntry, Workspace
-from journeys.counts.hourly import DELIVERED, done_lately
+from journeys.engine.counts.hourly import DELIVERED, done_lately
+from journeys.engine.operations.invariants import violations
+from journeys.engine.steering import moving
+from journeys.engine.steering.aborting import abort
+from journeys.engine.steering.going_on import go_on
+from journeys.engine.steering.holding import hold, resume
+from journeys.engine.walking import walk_due
 from journeys.models import Enrollment, Journey, JourneyRevision, SteeringAct, WebhookDelivery
-from journeys.operations.invariants import violations
-from journeys.steering import moving
-from journeys.steering.aborting import abort
-from journeys.steering.going_on import go_on
-from journeys.steering.holding import hold, resume
-from journeys.walking import walk_due
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history
 from tests.journeys.webhooks.standing import make_due, send

@@ -2,10 +2,10 @@
 
 from typing import get_args
 
-from journeys.entry_rules import Verdict
+from journeys.engine.webhooks.schedule import NextState
 from journeys.models import EnrollmentJob, StepRun, WebhookDelivery
+from journeys.rules.entry_rules import Verdict
 from journeys.steps.results import State
-from journeys.webhooks.schedule import NextState
 
 
 def test_every_verdict_is_a_result_of_a_job_and_the_others_say_that_there_was_none() -> None:

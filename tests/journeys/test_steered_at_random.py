@@ -12,14 +12,14 @@ from django.utils import timezone
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from hypothesis.strategies import booleans, integers, sampled_from, sets
 
-from journeys.design.authoring import save_journey
-from journeys.design.opening import activate, close
+from journeys.engine.steering.aborting import abort
+from journeys.engine.steering.cancelling import cancel_trigger
+from journeys.engine.steering.going_on import go_on
+from journeys.engine.steering.holding import JourneyAborted, hold, resume
+from journeys.engine.steering.moving import begin_move
+from journeys.journey.authoring import save_journey
+from journeys.journey.opening import activate, close
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun, Trigger
-from journeys.steering.aborting import abort
-from journeys.steering.cancelling import cancel_trigger
-from journeys.steering.going_on import go_on
-from journeys.steering.holding import JourneyAborted, hold, resume
-from journeys.steering.moving import begin_move
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes

@@ -9,8 +9,8 @@ from django.db import connection, transaction
 from customers.models import Customer
 from engage.models import Workspace
 from engage.redis.metric_counters import DECISIONS, metric_counters
+from journeys.engine.walking import walk_due
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
-from journeys.walking import walk_due
 from tests.support.calls import data, job_of, let_workers_walk, serve_until_empty, trigger
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import JourneyFactory, crowd

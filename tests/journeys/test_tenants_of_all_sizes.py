@@ -9,7 +9,7 @@ from django.db import connection
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
-from journeys.enrollments.deliveries import WantedDeliveries, deliveries_page
+from journeys.engine.enrollments.deliveries import WantedDeliveries, deliveries_page
 from journeys.models import Enrollment, Journey
 from tests.journeys.webhooks.standing import standing
 from tests.support.bridge_calls import click

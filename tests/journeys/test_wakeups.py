@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from config import ROOT
 from engage.models import Workspace
-from journeys import wakeups
+from journeys.engine import wakeups
 from journeys.models import Chunk, EnrollmentJob
 from journeys.tasks import sweep
 from tests.support.calls import data, trigger

@@ -16,7 +16,7 @@ import config.urls  # noqa: F401 (so that all calls are known)
 from config import ROOT
 from config.docs.documentation import openapi_document
 from engage.calls.call import Call
-from engage.schema.bodies import body_name
+from engage.calls.schema.bodies import body_name
 from tests.support.bodies import all_bodies
 from tests.support.cases import each
 from tests.support.clients import Answer

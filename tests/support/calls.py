@@ -6,10 +6,10 @@ from typing import Any
 import redis
 
 from engage.models import Workspace
-from journeys import wakeups
-from journeys.entering.lanes import serve_lane
+from journeys.engine import wakeups
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.walking import walk_due
 from journeys.models import Chunk, EnrollmentJob, Journey
-from journeys.walking import walk_due
 from tests.support.clients import Answer, ServerClient
 
 

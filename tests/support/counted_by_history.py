@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from engage.database.sql import Statement
-from journeys.counts.recounting import HISTORY
+from journeys.engine.counts.recounting import HISTORY
 from tests.support.counts import InAnHour
 
 _SUMS = Statement(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from journeys.counts.counting import Key
+from journeys.engine.counts.counting import Key
 from journeys.models import Count, CountDelta, Journey
 from tests.support.short_hours import SHORT_HOURS, SHORT_HOURS_FIRST
 

@@ -9,7 +9,7 @@ from factory.helpers import post_generation
 
 from bridge.models import Message
 from customers.models import Customer, Segment, SegmentMembership
-from engage.credentials import new_key
+from engage.credentials.api_keys import new_key
 from engage.models import ApiKey, App, Workspace
 from journeys.models import EnrollmentJob, Journey, JourneyRevision
 from journeys.steps.exit_rules import parse_exit_rules

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engage import budget
+from engage.process import budget
 
 SECONDS = 0.01
 

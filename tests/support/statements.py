@@ -24,12 +24,16 @@ _APPS = ("engage", "customers", "journeys", "bridge", "config")
 
 def statements() -> Mapping[Path, str]:
     """What each file should be, by its path below FOLDER: one for the modules of a package."""
-    each = sorted(_statements())
-    files = groupby(each, key=lambda one: Path(*one[0].split(".")[:2]).with_suffix(".sql"))
+    each = sorted(_statements(), key=lambda one: (_file(one[0]), *one))
+    files = groupby(each, key=lambda one: _file(one[0]))
     return {
         path: "\n\n".join(f"-- {module}: {name}\n{text}" for module, name, text in found) + "\n"
         for path, found in files
     }
+
+
+def _file(module: str) -> Path:
+    return Path(*module.split(".")[:-1]).with_suffix(".sql")
 
 
 def _statements() -> Iterator[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from pytest_django import Settings
 
-from engage import error_reports, tracing
+from engage.process import error_reports, tracing
 from tests.support.receiver import Arrived, Receiver, running
 
 

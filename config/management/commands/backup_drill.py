@@ -13,7 +13,7 @@ import psycopg
 from django.core.management.base import BaseCommand, CommandError
 
 from config.monitoring.health import missing_migrations
-from journeys.operations.invariants import violations
+from journeys.engine.operations.invariants import violations
 
 _DUMP = re.compile(r"engage-(\d{8}T\d{6})Z\.dump")  # as deploy/backup names them
 _TABLES = "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"

@@ -17,13 +17,13 @@ from config.local.demo import ADMIN, RECEIVER_HOST, Demo, PrintedWorkspace, read
 from config.local.offer import OFFER, save_offer
 from config.local.tour import MAILER, TOUR, tour_connection, tour_steps
 from engage.audit.acting import acting, command
-from engage.credentials import digest
+from engage.credentials.api_keys import digest
 from engage.management.accounts import save_account
 from engage.models import ApiKey, Workspace
-from journeys.design.authoring import save_journey
-from journeys.design.connections import CONNECTIONS
+from journeys.connection.resource import CONNECTIONS
+from journeys.engine.webhooks.signing_secrets import current_secrets
+from journeys.journey.authoring import save_journey
 from journeys.seeding.access import SeedApiKey, seed_api_keys
-from journeys.webhooks.signing_secrets import current_secrets
 
 _KEY = "server"  # used by the first screen
 

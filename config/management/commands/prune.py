@@ -11,10 +11,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Model, Q
 from django.utils import timezone
 
-from engage.alone import alone
+from engage.database.alone import alone
 from engage.database.pruning import prune, prune_few
 from engage.database.table import Keeps, KeepsFew, tables
-from engage.plurals import counted
+from engage.notations.plurals import counted
 
 _Tables = list[tuple[type[Model], Keeps | KeepsFew]]
 _SESSIONS = KeepsFew(what="expired sessions of staff", old=lambda now: Q(expire_date__lt=now))

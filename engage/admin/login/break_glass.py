@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET
 
 from engage.audit.recording import change, record
-from engage.break_glass import taken
+from engage.credentials.break_glass import taken
 from engage.models import AuditEntry
 
 

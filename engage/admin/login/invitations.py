@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from engage.admin.login.new_passwords import keep_password
-from engage.break_glass import taken, token_of
+from engage.credentials.break_glass import taken, token_of
 
 DAYS = 3
 _SECONDS = DAYS * 86_400

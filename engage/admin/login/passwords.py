@@ -29,7 +29,7 @@ from engage.admin.login.known_devices import is_known_device, is_known_place
 from engage.audit.refusals import record_failed_login
 from engage.http.client_address import client_address
 from engage.http.limits import CapReached, count_towards, count_within, counted_so_far
-from engage.plurals import counted
+from engage.notations.plurals import counted
 
 LONGEST_WAIT = 32  # seconds
 _FAILURES = "failed_logins"

@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminT
 from engage.admin.rights.key_rights import why_no_key
 from engage.database.table import tables
 from engage.models import ApiKey, Workspace
-from engage.networks import tidy_network
+from engage.notations.networks import tidy_network
 from engage.scopes import Scope
 
 _ALL = "all"

@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from django.forms import CharField
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
+from engage.notations.origins import HOST_IN_ASCII, is_origin, tidy_origin
 
 
 class OriginsField(CharField):

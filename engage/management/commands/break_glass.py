@@ -9,10 +9,10 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils.crypto import get_random_string
 
+from engage.admin.login.second_factor.stored import replace_recovery_codes
 from engage.audit.acting import acting, command
-from engage.break_glass import SECONDS, token_of
+from engage.credentials.break_glass import SECONDS, token_of
 from engage.management.accounts import save_account
-from engage.second_factor import replace_recovery_codes
 
 _NAME = "break-glass"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from journeys.counts.recounting import count_what_is_missing
+from journeys.engine.counts.recounting import count_what_is_missing
 
 
 class Command(BaseCommand):

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from engage.encryption import UnknownEncryptionKey, decrypted, encrypted
+from engage.credentials.encryption import UnknownEncryptionKey, decrypted, encrypted
 from engage.models import IdentityKey, Phone
 from journeys.models import Connection, JourneyDraft, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.models.credentials import holds_sealed

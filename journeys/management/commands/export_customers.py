@@ -11,7 +11,7 @@ from customers.files.exporting import export_customers
 from engage.audit.acting import acting, command
 from engage.audit.recording import change, record
 from engage.models import AuditEntry
-from engage.plurals import counted
+from engage.notations.plurals import counted
 from journeys.management.arguments import file_named, workspace_named
 
 

@@ -14,13 +14,13 @@ from django.core.management.base import BaseCommand, CommandError
 from customers.audience.membership import segment_id_of_key
 from customers.files.importing import OUTCOMES, Imported, Write, customers_of, import_file
 from customers.files.reading import PLAIN, Source
-from engage.countries import validate_country
 from engage.errors import Refusal
 from engage.models import Workspace
-from engage.plurals import counted
-from engage.terminal import printable
+from engage.notations.countries import validate_country
+from engage.notations.plurals import counted
+from engage.notations.terminal import printable
+from journeys.engine.walking.imported_events import events_of
 from journeys.management.arguments import file_named, workspace_named
-from journeys.walking.imported_events import events_of
 
 _EVERY_SECONDS = 0.2
 _WIDTH = 30

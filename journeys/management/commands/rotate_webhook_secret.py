@@ -11,9 +11,9 @@ from django.utils import timezone
 from engage.audit.acting import acting, command
 from engage.audit.recording import change, record
 from engage.models import AuditEntry
+from journeys.engine.webhooks.signing_secrets import GRACE, rotate_webhook_secret
 from journeys.management.arguments import workspace_named
 from journeys.models import WebhookSecret
-from journeys.webhooks.signing_secrets import GRACE, rotate_webhook_secret
 
 _MOST_HOURS = 24 * 365
 

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from engage.audit.acting import acting, command
 from engage.errors import Refusal
-from engage.plurals import counted
+from engage.notations.plurals import counted
+from engage.notations.terminal import printable
 from engage.resources.resource import DefinitionWarning
-from engage.terminal import printable
 from journeys.management.arguments import read_object
 from journeys.seeding.plan import Plan, plan_seed
 from journeys.seeding.seed import SeededWorkspace, read_seed, seed_workspace

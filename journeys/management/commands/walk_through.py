@@ -18,8 +18,8 @@ from engage.json.fields import Stored
 from engage.json.instants import has_room
 from engage.json.reading import read
 from engage.json.writing import written
-from engage.terminal import printable
-from journeys.entering.walk_through import WalkThrough, customer_known_as, journey_known_as, walk_through
+from engage.notations.terminal import printable
+from journeys.engine.entering.walk_through import WalkThrough, customer_known_as, journey_known_as, walk_through
 from journeys.management.arguments import read_object
 
 _INDENT = " " * 22
@@ -80,7 +80,7 @@ def _instant(text: str) -> datetime:
 
 
 def _rehearsal(walk: WalkThrough) -> Any:
-    from journeys.api.dry_runs import RehearsalData  # noqa: PLC0415 (loads all views: only once there is an answer)
+    from journeys.trigger.dry_runs import RehearsalData  # noqa: PLC0415 (loads all views: only once there is an answer)
 
     return written(RehearsalData.of(walk.rehearsal))
 

@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand
 from engage.audit.acting import acting, command
 from engage.audit.recording import change, record
 from engage.models import AuditEntry
+from journeys.engine.webhooks.signing_secrets import current_secrets
 from journeys.management.arguments import workspace_named
 from journeys.models import WebhookSecret
-from journeys.webhooks.signing_secrets import current_secrets
 
 
 class Command(BaseCommand):

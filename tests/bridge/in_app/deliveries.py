@@ -9,9 +9,9 @@ from bridge.models import Message
 from customers.models import Customer, Event
 from engage.database.object_ids import new_object_id
 from engage.models import Workspace
-from journeys.in_app.transitions import Done, advance
+from journeys.engine.in_app.transitions import Done, advance
+from journeys.engine.walking.reactions import record_and_react
 from journeys.models import Enrollment, InAppDelivery, Journey
-from journeys.walking.reactions import record_and_react
 from tests.support.factories import JourneyFactory, MessageFactory
 
 KEY = "offer"

@@ -14,13 +14,13 @@ from bridge.in_app.readers import Reader
 from customers.erasure import erase_customer
 from customers.identity.identifiers import identifiers
 from customers.models import Event
-from journeys.enrollments.withdrawing import withdraw_of_exited, withdraw_of_journey
-from journeys.in_app.expiring import expire
-from journeys.in_app.transitions import DeliveryNotFound, Done, State, advance
-from journeys.in_app.withdrawing import withdraw
-from journeys.merging import merge_journeys
+from journeys.engine.enrollments.withdrawing import withdraw_of_exited, withdraw_of_journey
+from journeys.engine.in_app.expiring import expire
+from journeys.engine.in_app.transitions import DeliveryNotFound, Done, State, advance
+from journeys.engine.in_app.withdrawing import withdraw
+from journeys.engine.merging import merge_journeys
+from journeys.engine.walking.reactions import record_and_react
 from journeys.models import InAppDelivery
-from journeys.walking.reactions import record_and_react
 from tests.bridge.in_app.deliveries import KEY, deliver, offer
 from tests.support.examples import examples
 from tests.support.factories import CustomerFactory, WorkspaceFactory

@@ -11,11 +11,11 @@ from django.utils import timezone
 from bridge.models import Message
 from customers.models import Customer, Event
 from engage.models import Workspace
-from journeys.design.authoring import InvalidJourney, save_journey
-from journeys.in_app.expiring import expire
-from journeys.in_app.transitions import State
+from journeys.engine.in_app.expiring import expire
+from journeys.engine.in_app.transitions import State
+from journeys.engine.steering.going_on import go_on
+from journeys.journey.authoring import InvalidJourney, save_journey
 from journeys.models import Enrollment, InAppDelivery, Journey, SteeringAct, StepRun, Trigger
-from journeys.steering.going_on import go_on
 from tests.bridge.in_app.deliveries import ACTED, ENDS, KEY, OFFER, deliver, do, events_of, journey_of, offer
 from tests.interface.steered import steered
 from tests.support.calls import data, let_workers_walk, trigger

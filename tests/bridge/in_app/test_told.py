@@ -12,8 +12,8 @@ from django.utils import timezone
 from customers.models import Customer
 from engage.models import Workspace
 from engage.redis.metric_counters import metric_counters
-from journeys.in_app.expiring import expire
-from journeys.in_app.transitions import State
+from journeys.engine.in_app.expiring import expire
+from journeys.engine.in_app.transitions import State
 from journeys.models import InAppDelivery
 from tests.bridge.in_app.deliveries import OFFER, deliver, do, journey_of, offer
 from tests.support.calls import data, let_workers_walk, trigger

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from bridge.models import Message
 from engage.models import App, IdentityKey
-from journeys.seeding.reading import InvalidSeed
+from journeys.definitions.reading import InvalidSeed
 from journeys.seeding.seed import read_seed, seed_workspace
 from tests.bridge.identity.tokens import SECRET
 from tests.bridge.messages import sale

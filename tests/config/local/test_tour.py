@@ -7,11 +7,11 @@ from datetime import datetime
 from config import ROOT
 from config.local.tour import MAILER, tour_connection, tour_steps
 from engage.json.writing import written
-from journeys.api.dry_runs import RehearsalData
 from journeys.management.commands.walk_through import _step_in_words
 from journeys.steps.provider import parse_provider
 from journeys.steps.rehearsal import rehearse
 from journeys.steps.surroundings import Surroundings
+from journeys.trigger.dry_runs import RehearsalData
 from tests.customers.facts import NOBODY
 from tests.journeys.steps.contexts import context, course
 

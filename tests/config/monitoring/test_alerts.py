@@ -14,7 +14,7 @@ from django.utils import timezone
 from config import ROOT
 from config.monitoring import presence, standing
 from engage.models import Membership, Workspace
-from journeys.operations.alerts import FAILING_HOLDS, FAILING_SHARE
+from journeys.engine.operations.alerts import FAILING_HOLDS, FAILING_SHARE
 from tests.support.cases import each
 from tests.support.factories import JourneyFactory
 

@@ -26,9 +26,9 @@ from engage.calls.call import Call
 from engage.models import Workspace
 from engage.redis.availability import redis_key
 from engage.redis.metric_counters import REQUESTS, WORKSPACE_REFUSALS, metric_counters
-from journeys.counts.counting import NO_REVISION, fold, write_counts
-from journeys.failures import MAX_ATTEMPTS
+from journeys.engine.counts.counting import NO_REVISION, fold, write_counts
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, SteeredHost, WebhookDelivery, WebhookHost
+from journeys.rules.failures import MAX_ATTEMPTS
 from tests.journeys.walking.stories import enter
 from tests.journeys.webhooks.standing import send, standing
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger

@@ -18,9 +18,9 @@ from config import tasks
 from config.monitoring import presence, telling
 from engage import alerts
 from engage.models import Alert, Workspace
+from journeys.definitions.reading import InvalidSeed
 from journeys.models import Chunk, Connection, Enrollment, Journey, Subscription, WebhookAttempt, WebhookHost
 from journeys.seeding.export import exported
-from journeys.seeding.reading import InvalidSeed
 from journeys.seeding.seed import read_seed, seed_workspace
 from tests.journeys.connections.made import connect
 from tests.journeys.webhooks.standing import standing

@@ -8,7 +8,7 @@ import redis
 
 from engage.alerts import Cause, note_at_once
 from engage.models import Alert, Workspace
-from journeys import wakeups
+from journeys.engine import wakeups
 from tests.journeys.connections.made import connect
 from tests.journeys.webhooks.standing import standing
 from tests.support.processes import WEBHOOK_WORKER, celery

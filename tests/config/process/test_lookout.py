@@ -13,9 +13,9 @@ from django.db import connection
 from django.utils import timezone
 
 from engage.models import Workspace
+from journeys.engine.webhooks.failures import Wanted
+from journeys.engine.webhooks.resending import ask_to_resend
 from journeys.models import CountDelta, Enrollment, Journey, Resending, WebhookDelivery
-from journeys.webhooks.failures import Wanted
-from journeys.webhooks.resending import ask_to_resend
 from tests.admin.failures import failed_webhooks
 from tests.chaos.servers import OwnServer
 from tests.journeys.walking.stories import walked

@@ -8,7 +8,7 @@ import redis
 
 from engage.models import Workspace
 from engage.redis.metric_counters import SKIPPED, all_counts
-from journeys import wakeups
+from journeys.engine import wakeups
 from journeys.models import Enrollment
 from tests.support.calls import data, trigger
 from tests.support.clients import ServerClient

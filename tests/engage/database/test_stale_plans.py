@@ -8,9 +8,9 @@ from django.db import NotSupportedError, connection, transaction
 
 from engage.database.sql import Statement
 from engage.models import Workspace
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.models import WebhookDelivery
-from journeys.webhooks.claims import claim_due
-from journeys.webhooks.host_slots import HostSlots
 from tests.journeys.webhooks.standing import standing
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from engage.models import Workspace
 from engage.resources.resource import Saved
-from journeys.design.authoring import save_journey
-from journeys.design.connections import CONNECTIONS
+from journeys.connection.resource import CONNECTIONS
+from journeys.journey.authoring import save_journey
 from journeys.models import Connection, Enrollment, Journey, StepRun
 from journeys.tasks import walk
 from tests.support.calls import data, let_workers_decide, trigger

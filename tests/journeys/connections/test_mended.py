@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.connections.variables import VARIABLES
+from journeys.engine.webhooks import by_connection
+from journeys.engine.webhooks.resending import send_again
 from journeys.models import Connection, StepRun, WebhookDelivery, WebhookHost
 from journeys.tasks import walk
-from journeys.webhooks import by_connection
-from journeys.webhooks.resending import send_again
+from journeys.variable.resource import VARIABLES
 from tests.journeys.connections.made import BODY, STEP, connect, enter, journey_of
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.cases import each

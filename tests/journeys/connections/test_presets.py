@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.connections.presets import presets
-from journeys.design.connections import CONNECTIONS
+from journeys.connection.presets import presets
+from journeys.connection.resource import CONNECTIONS
 from journeys.models import StepRun
 from journeys.steps.provider import FIELDS, parse_provider
 from journeys.steps.secrets import secrets_of, with_secrets

@@ -9,12 +9,12 @@ from django.utils import timezone
 from customers.models import Customer
 from engage.errors import Refusal
 from engage.models import AuditEntry, Workspace
-from journeys.connections.variables import VARIABLES, VariableInUse
-from journeys.design.authoring import save_journey
-from journeys.design.connections import CONNECTIONS, BreaksJourneys, ConnectionInUse
+from journeys.connection.resource import CONNECTIONS, BreaksJourneys, ConnectionInUse
+from journeys.journey.authoring import save_journey
 from journeys.models import Connection, Enrollment, Variable
 from journeys.steps.provider import FIELDS
 from journeys.tasks import walk
+from journeys.variable.resource import VARIABLES, VariableInUse
 from tests.journeys.connections.made import BODY, INPUTS, STEP, connect, definition, enter, journey_of
 from tests.support.audit import told, written
 from tests.support.clients import ServerClient

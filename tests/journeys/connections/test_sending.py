@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.connections.variables import VARIABLES
-from journeys.design.authoring import InvalidJourney
+from journeys.journey.authoring import InvalidJourney
 from journeys.models import Connection, Enrollment, StepRun, WebhookCircuit, WebhookDelivery
 from journeys.tasks import walk
+from journeys.variable.resource import VARIABLES
 from tests.journeys.connections.made import BODY, INPUTS, STEP, connect, enter, history, journey_of
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import customers_path, data

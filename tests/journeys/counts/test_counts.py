@@ -14,13 +14,13 @@ from pytest_django import Settings
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.counts.buckets import Interval, bucket_edges, full_hour
-from journeys.counts.counting import fold
-from journeys.counts.stats import JourneyStats, Span, StepStats, journey_stats
-from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
+from journeys.engine.counts.buckets import Interval, bucket_edges, full_hour
+from journeys.engine.counts.counting import fold
+from journeys.engine.counts.stats import JourneyStats, Span, StepStats, journey_stats
+from journeys.engine.enrollments.transitions import EnrollmentExit, exit_enrollments
+from journeys.engine.walking import walk_due
 from journeys.models import Chunk, Count, CountDelta, Enrollment, Journey, StepRun
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
-from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes

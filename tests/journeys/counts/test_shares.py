@@ -5,7 +5,7 @@ from math import isclose
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journeys.counts.shares import in_words, wilson
+from journeys.engine.counts.shares import in_words, wilson
 from tests.support.cases import each
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from engage.models import Workspace
-from journeys.design.authoring import InvalidJourney, SavedJourney, save_journey
+from journeys.journey.authoring import InvalidJourney, SavedJourney, save_journey
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.webhook_targets import TargetRules
 from tests.support.cases import each

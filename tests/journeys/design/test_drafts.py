@@ -1,6 +1,6 @@
 """What a draft changes, in sentences."""
 
-from journeys.design.drafts import Content, differences
+from journeys.journey.draft.drafts import Content, differences
 
 FORTH, BACK = "abcdefgh", "zyxwvuts"
 

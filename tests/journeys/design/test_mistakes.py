@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from engage.models import Workspace
-from journeys.design.authoring import InvalidJourney, refusals_of, save_journey
-from journeys.design.connections import CONNECTIONS
-from journeys.design.past_moments import few_customers, moment_of_a_profile, past_for
-from journeys.design.warnings import STATUS_AS_TEXT, UNESCAPED
+from journeys.connection.resource import CONNECTIONS
+from journeys.journey.authoring import InvalidJourney, refusals_of, save_journey
+from journeys.journey.past_moments import few_customers, moment_of_a_profile, past_for
+from journeys.journey.warnings import STATUS_AS_TEXT, UNESCAPED
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import parse_course
 from tests.support.calls import data

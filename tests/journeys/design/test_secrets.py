@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.design.authoring import InvalidJourney, save_journey
-from journeys.design.keeping import duplicate_journey, roll_back
+from journeys.journey.authoring import InvalidJourney, save_journey
+from journeys.journey.keeping import duplicate_journey, roll_back
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.secrets import as_stored, masked, steps_masked_beside
 

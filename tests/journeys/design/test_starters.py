@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from engage.models import Workspace
-from journeys.design.authoring import refusals_of
-from journeys.design.starters import STARTERS
-from journeys.design.warnings import warnings_of
-from journeys.entering.walk_through import walk_through
+from journeys.engine.entering.walk_through import walk_through
+from journeys.journey.authoring import refusals_of
+from journeys.journey.starters import STARTERS
+from journeys.journey.warnings import warnings_of
 from journeys.models import Journey
 from journeys.seeding.seed import read_seed, seed_workspace
 from tests.support.cases import each

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.connections.variables import VARIABLES, VariableInUse
-from journeys.design.authoring import InvalidJourney, save_journey
+from journeys.journey.authoring import InvalidJourney, save_journey
 from journeys.models import Enrollment, Journey, Variable
 from journeys.tasks import walk
+from journeys.variable.resource import VARIABLES, VariableInUse
 from tests.support.audit import told
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient

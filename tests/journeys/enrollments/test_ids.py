@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from engage.database.object_ids import is_object_id
-from journeys.enrollments.ids import LATEST, EnrollmentIds
+from journeys.engine.enrollments.ids import LATEST, EnrollmentIds
 
 JOB: dict[str, Any] = {"trigger_id": "6b00b1b1aa4223798a14fef0", "ordinal": 8192, "due_ms": 1.7e12, "waited": 3.0}
 

@@ -17,7 +17,7 @@ def test_only_three_modules_write_enrollments() -> None:
         for path in sources
         if WRITES.search(text := path.read_text()) or ORM_WRITES.search(text)
     }
-    assert writers == {f"journeys/enrollments/{name}.py" for name in ("transitions", "postponing", "transfers")}
+    assert writers == {f"journeys/engine/enrollments/{name}.py" for name in ("transitions", "postponing", "transfers")}
 
 
 def _sources(folder: Path) -> list[Path]:

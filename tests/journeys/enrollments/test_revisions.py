@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engage.bounded_cache import BoundedCache
-from journeys.enrollments import revisions
-from journeys.enrollments.revisions import courses_of
+from engage.process.bounded_cache import BoundedCache
+from journeys.engine.enrollments import revisions
+from journeys.engine.enrollments.revisions import courses_of
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import Course, parse_course
 

@@ -13,13 +13,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from customers.audience.selection import Audience
 from engage.database.sql import Statement
-from journeys.enrollments.exiting import exit_enrollment
-from journeys.entering.scheduled import come_due
-from journeys.entering.terms import Request, Schedule, Terms
-from journeys.entering.trigger import Recipient, trigger_many, trigger_one
-from journeys.jobs.cancellation import JobAlreadyDecided, cancel_job
+from journeys.engine.enrollments.exiting import exit_enrollment
+from journeys.engine.entering.scheduled import come_due
+from journeys.engine.entering.terms import Request, Schedule, Terms
+from journeys.engine.entering.trigger import Recipient, trigger_many, trigger_one
+from journeys.engine.jobs.cancellation import JobAlreadyDecided, cancel_job
+from journeys.engine.steering.cancelling import cancel_trigger
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
-from journeys.steering.cancelling import cancel_trigger
 from tests.support.calls import let_workers_decide
 from tests.support.clock import time_passes
 from tests.support.examples import examples

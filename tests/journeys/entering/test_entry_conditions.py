@@ -11,13 +11,13 @@ from customers.conditions import InvalidCondition
 from customers.models import Customer, Event
 from engage.database.fragment import Fragment
 from engage.models import Workspace
-from journeys.design.conditions import check_entry_conditions
-from journeys.entering.bulk import queue_jobs
-from journeys.entering.chunks import ClaimedChunk
-from journeys.entering.entry_conditions import failing_conditions
-from journeys.entering.entry_decisions import decide_jobs
-from journeys.entering.terms import Request
-from journeys.entering.waiting_jobs import Supposed, entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
+from journeys.engine.entering.bulk import queue_jobs
+from journeys.engine.entering.chunks import ClaimedChunk
+from journeys.engine.entering.entry_conditions import failing_conditions
+from journeys.engine.entering.entry_decisions import decide_jobs
+from journeys.engine.entering.terms import Request
+from journeys.engine.entering.waiting_jobs import Supposed, entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
+from journeys.journey.conditions import check_entry_conditions
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.support.calls import let_workers_decide
 from tests.support.cases import each

@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from engage.models import AuditEntry, Workspace
+from journeys.engine.steering.guards import note_entries
+from journeys.engine.steering.holding import resume
 from journeys.models import Enrollment, GuardedResults, Journey, SteeringAct
-from journeys.steering.guards import note_entries
-from journeys.steering.holding import resume
 from tests.support.calls import data, let_workers_decide, let_workers_walk, serve_until_empty, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, crowd

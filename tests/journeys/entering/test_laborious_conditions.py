@@ -3,10 +3,10 @@
 import pytest
 
 from engage.models import Workspace
-from journeys.entering import settling
-from journeys.entering.lanes import serve_lane
-from journeys.failures import MAX_ATTEMPTS
+from journeys.engine.entering import settling
+from journeys.engine.entering.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob
+from journeys.rules.failures import MAX_ATTEMPTS
 from tests.support.calls import data, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes

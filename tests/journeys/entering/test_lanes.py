@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
-from journeys import wakeups
-from journeys.entering.claims import claim_next_chunks, due_chunks
-from journeys.entering.lanes import serve_lane
+from journeys.engine import wakeups
+from journeys.engine.entering.claims import claim_next_chunks, due_chunks
+from journeys.engine.entering.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
 from journeys.tasks import enroll, sweep
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, task_ids, trigger
@@ -250,7 +250,7 @@ def test_who_leaves_the_single_lane_wakes_somebody_for_a_backlog(
     monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 0.0)
     jobs = [data(trigger(server, journey, {"external_id": f"user-{n}"}))["jobId"] for n in range(4)]
     # Not before the first call, which may load modules that take the constant along.
-    monkeypatch.setattr("journeys.entering.claims.CHUNK_SIZE", 1)
+    monkeypatch.setattr("journeys.engine.entering.claims.CHUNK_SIZE", 1)
     Chunk.objects.update(attempts=attempts, due_at="2020-01-01T00:00Z")
     task_ids(queue, "single")
     queue.delete("single")
@@ -270,7 +270,7 @@ def test_who_leaves_the_single_lane_wakes_nobody_for_what_has_just_come(
     monkeypatch.setattr("journeys.tasks._BACKLOG_SECONDS", 60.0)
     for n in range(4):
         data(trigger(server, journey, {"external_id": f"user-{n}"}))
-    monkeypatch.setattr("journeys.entering.claims.CHUNK_SIZE", 1)
+    monkeypatch.setattr("journeys.engine.entering.claims.CHUNK_SIZE", 1)
     task_ids(queue, "single")
     queue.delete("single")
     enroll(lane="single", trigger_id=None, start=None)

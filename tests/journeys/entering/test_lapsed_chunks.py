@@ -8,12 +8,12 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from journeys.entering.chunks import ClaimedChunk, claim_chunk
-from journeys.entering.claims import claim_next_chunks
-from journeys.entering.lanes import serve_lane
-from journeys.entering.settling import settle
-from journeys.failures import MAX_ATTEMPTS
+from journeys.engine.entering.chunks import ClaimedChunk, claim_chunk
+from journeys.engine.entering.claims import claim_next_chunks
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.entering.settling import settle
 from journeys.models import Chunk, EnrollmentJob, Journey
+from journeys.rules.failures import MAX_ATTEMPTS
 from tests.journeys.standstill import standing_still_while
 from tests.support.calls import data, trigger
 from tests.support.clients import ServerClient
@@ -72,7 +72,7 @@ def test_a_claim_that_came_a_moment_too_late_does_not_keep_a_chunk_from_its_work
             to_commit.set()
             other.result()
 
-        monkeypatch.setattr("journeys.entering.chunks.time.sleep", pause)
+        monkeypatch.setattr("journeys.engine.entering.chunks.time.sleep", pause)
         assert settle(claimed).decided == 1
     assert not Chunk.objects.exists()
 

@@ -13,10 +13,10 @@ from structlog.testing import capture_logs
 from customers.models import Customer
 from engage.models import Workspace
 from journeys import tasks
-from journeys.entering.claims import claim_next_chunks
-from journeys.entering.lanes import serve_lane
-from journeys.failures import MAX_ATTEMPTS
+from journeys.engine.entering.claims import claim_next_chunks
+from journeys.engine.entering.lanes import serve_lane
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from journeys.rules.failures import MAX_ATTEMPTS
 from journeys.tasks import enroll
 from tests.support.calls import data, job_of, trigger
 from tests.support.clients import ServerClient

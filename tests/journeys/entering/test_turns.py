@@ -7,12 +7,12 @@ import redis
 from django.db import connection
 
 from engage.models import Workspace
-from journeys.entering import claims as turns
-from journeys.entering.chunks import ClaimedChunk
-from journeys.entering.claims import claim_next_chunks, due_chunks
-from journeys.entering.lanes import serve_lane
+from journeys.engine.entering import claims as turns
+from journeys.engine.entering.chunks import ClaimedChunk
+from journeys.engine.entering.claims import claim_next_chunks, due_chunks
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.walking import walk_due
 from journeys.models import CHUNK_SIZE, Chunk, EnrollmentJob, Journey
-from journeys.walking import walk_due
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, task_ids, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes

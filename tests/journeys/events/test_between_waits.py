@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 from customers.models import Customer, Event
 from engage.json.instants import iso_utc
 from engage.models import Workspace
+from journeys.engine.walking import walk_due
 from journeys.models import Enrollment, StepRun
-from journeys.walking import walk_due
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many
 from tests.journeys.walking.stories import enter, history
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger

@@ -9,10 +9,10 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Event
-from engage.bounded_cache import BoundedCache
 from engage.models import Workspace
-from journeys import wakeups
-from journeys.enrollments import revisions
+from engage.process.bounded_cache import BoundedCache
+from journeys.engine import wakeups
+from journeys.engine.enrollments import revisions
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.tasks import walk
 from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report, report_many

@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.walking import walk_due
 from journeys.models import Enrollment
-from journeys.walking import walk_due
 from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report, report_many
 from tests.journeys.walking.stories import enter, history
 from tests.support.calls import data, let_workers_walk

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.counts.counting import fold
-from journeys.counts.stats import Span, journey_stats
+from journeys.engine.counts.counting import fold
+from journeys.engine.counts.stats import Span, journey_stats
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many, results
 from tests.support.bridge_calls import click

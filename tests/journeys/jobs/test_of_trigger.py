@@ -4,9 +4,9 @@ import pytest
 from django.db import connection
 
 from engage.models import Workspace
-from journeys.entering import bulk
-from journeys.entering.lanes import serve_lane
-from journeys.jobs.of_trigger import WantedJobs, trigger_jobs_page
+from journeys.engine.entering import bulk
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.jobs.of_trigger import WantedJobs, trigger_jobs_page
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, TriggerProgress
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
@@ -95,6 +95,6 @@ def test_what_was_noted_before_there_were_blocks_is_found_too(decided: Trigger) 
 
 @pytest.mark.slow
 def test_a_block_whose_jobs_are_pruned_ends_no_page(decided: Trigger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journeys.jobs.of_trigger._BLOCKS_AT_ONCE", 1)
+    monkeypatch.setattr("journeys.engine.jobs.of_trigger._BLOCKS_AT_ONCE", 1)
     EnrollmentJob.objects.filter(trigger=decided, ordinal__lt=2 * BLOCK).delete()
     assert ordinals(decided, FAILED, limit=2) == list(RARE[1:])

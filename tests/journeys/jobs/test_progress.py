@@ -8,9 +8,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.entering import bulk
-from journeys.entering.lanes import serve_lane
-from journeys.jobs.progress import count_by_result, count_jobs
+from journeys.engine.entering import bulk
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.jobs.progress import count_by_result, count_jobs
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, TriggerProgress
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient

@@ -1,6 +1,6 @@
 """What is hidden of a request that is shown."""
 
-from journeys.operations.redaction import without_values
+from journeys.engine.operations.redaction import without_values
 from journeys.steps.secrets import url_without_secrets
 from tests.support.cases import each
 

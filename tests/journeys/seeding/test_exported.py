@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import ApiKey, Workspace
-from journeys.design.opening import close
+from journeys.journey.opening import close
 from journeys.models import Connection, Journey
 from tests.interface.tenants import everything_of
 from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, described

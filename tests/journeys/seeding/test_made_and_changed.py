@@ -13,11 +13,11 @@ from django.utils import timezone
 from customers.models import Customer, Segment
 from engage.http.authentication import Unauthorized, api_key_of, app_of
 from engage.models import ApiKey, App, Workspace
-from journeys.design.keeping import archive_journey, restore_journey
-from journeys.design.opening import activate, close
+from journeys.engine.steering.aborting import abort
+from journeys.journey.keeping import archive_journey, restore_journey
+from journeys.journey.opening import activate, close
 from journeys.management.commands.seed_workspace import Command
 from journeys.models import Journey
-from journeys.steering.aborting import abort
 from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, customer, described, everything, members_of
 from tests.support.bridge_calls import ACTION, call
 from tests.support.clients import SdkClient

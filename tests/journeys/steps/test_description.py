@@ -5,9 +5,9 @@ from datetime import timedelta
 from jsonschema import Draft202012Validator
 
 from engage.json.described import names_of
-from journeys.design.asked import GOALS, GUARDS, HOLD_OUT
-from journeys.hold_out import parse_hold_out
-from journeys.steering.guards import EntryGuard, FailureGuard, Guards, parse_guards
+from journeys.engine.steering.guards import EntryGuard, FailureGuard, Guards, parse_guards
+from journeys.journey.asked import GOALS, GUARDS, HOLD_OUT
+from journeys.rules.hold_out import parse_hold_out
 from journeys.steps.definition import KINDS, parse_steps
 from journeys.steps.description import described, exit_rule, fields_of, flat, schema
 from journeys.steps.goals import Goal, parse_goals

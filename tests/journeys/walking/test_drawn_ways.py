@@ -8,9 +8,9 @@ from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.enrollments.revisions import courses_of
+from journeys.engine.enrollments.revisions import courses_of
+from journeys.engine.steering.going_on import go_on
 from journeys.models import Enrollment, Journey, JourneyRevision, StepRun
-from journeys.steering.going_on import go_on
 from journeys.steps.split import Split
 from tests.journeys.walking.stories import enter, history
 from tests.support.bridge_calls import ANON

@@ -10,11 +10,11 @@ from django.db.models.functions import Now
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.enrollments.locks import lock_customers_of
+from journeys.engine.enrollments.locks import lock_customers_of
+from journeys.engine.walking import walk_due
+from journeys.engine.walking.claims import claim_longest_due, claim_tried
+from journeys.engine.walking.positions import load_positions
 from journeys.models import Enrollment
-from journeys.walking import walk_due
-from journeys.walking.claims import claim_longest_due, claim_tried
-from journeys.walking.positions import load_positions
 from tests.journeys.standstill import standing_still_while
 from tests.journeys.walking.stories import enter, history
 from tests.support.clients import ServerClient

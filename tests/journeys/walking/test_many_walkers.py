@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.walking import walk_due
+from journeys.engine.walking.claims import claim_longest_due
 from journeys.models import Enrollment, Journey, StepRun
-from journeys.walking import walk_due
-from journeys.walking.claims import claim_longest_due
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, crowd
@@ -72,7 +72,7 @@ def walked() -> list[int]:
 
 
 def test_the_longest_due_come_first(server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journeys.walking.claims.BATCH", 2)
+    monkeypatch.setattr("journeys.engine.walking.claims.BATCH", 2)
     entered_by(crowd(acme, 6), server, acme)
     order = list(Enrollment.objects.order_by("-id").values_list("id", flat=True))
     for seconds, enrollment_id in enumerate(reversed(order), start=100):
@@ -84,7 +84,7 @@ def test_the_longest_due_come_first(server: ServerClient, acme: Workspace, monke
 def test_whom_a_batch_had_no_time_for_are_claimed_together_as_if_they_were_never_tried(
     server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journeys.walking.loop._BATCH_SECONDS", 0.0)
+    monkeypatch.setattr("journeys.engine.walking.loop._BATCH_SECONDS", 0.0)
     entered_by(crowd(acme, 5), server, acme)
     assert walk_due(seconds=0).moved == 1
     assert [one.attempts for one in claim_longest_due().enrollments] == [1] * 4

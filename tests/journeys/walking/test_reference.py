@@ -15,12 +15,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from journeys.design.authoring import save_journey
-from journeys.entering.claims import claim_next_chunks
-from journeys.entering.lanes import serve_lane
+from journeys.engine.entering.claims import claim_next_chunks
+from journeys.engine.entering.lanes import serve_lane
+from journeys.engine.walking import walk_due
+from journeys.engine.walking.claims import claim_longest_due
+from journeys.journey.authoring import save_journey
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
-from journeys.walking import walk_due
-from journeys.walking.claims import claim_longest_due
 from tests.journeys.walking.reference import EXIT_ON, FIRST_VERSIONS, PAUSE, SECOND, SECOND_ENTRIES, Entry, Reference
 from tests.support.bridge_calls import ACTION
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger

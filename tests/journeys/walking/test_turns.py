@@ -5,10 +5,10 @@ from django.db import connection
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.walking import claims as turns
+from journeys.engine.walking import walk_due
+from journeys.engine.walking.claims import Batch, claim_in_turn, claim_longest_due, claim_tried
 from journeys.models import CHUNK_SIZE, Enrollment, Journey, JourneyRevision
-from journeys.walking import claims as turns
-from journeys.walking import walk_due
-from journeys.walking.claims import Batch, claim_in_turn, claim_longest_due, claim_tried
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
 from tests.support.cases import each
 from tests.support.clients import ServerClient
@@ -128,7 +128,7 @@ def test_slow_journeys_of_one_tenant_do_not_keep_another_out(
     journey: Journey, rivals_journey: Journey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is time for a single enrollment in each batch."""
-    monkeypatch.setattr("journeys.walking.loop._BATCH_SECONDS", 0.0)
+    monkeypatch.setattr("journeys.engine.walking.loop._BATCH_SECONDS", 0.0)
     inside(journey, 100, seconds_late=60)
     inside(rivals_journey, 1)
     batches = 0
@@ -139,7 +139,7 @@ def test_slow_journeys_of_one_tenant_do_not_keep_another_out(
 
 
 def test_whom_a_batch_did_not_reach_is_due_since_when_it_was(journey: Journey, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journeys.walking.loop._BATCH_SECONDS", 0.0)
+    monkeypatch.setattr("journeys.engine.walking.loop._BATCH_SECONDS", 0.0)
     inside(journey, 5, seconds_late=3600)
     (before,) = set(Enrollment.objects.values_list("due_at", flat=True))
     assert walk_due(seconds=0).moved == 1

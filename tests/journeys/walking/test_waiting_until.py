@@ -21,9 +21,9 @@ from customers.identity.upsert import upsert_customers
 from customers.models import Customer
 from engage.json.instants import iso_utc
 from engage.models import Workspace
+from journeys.engine.steering.releasing import release
+from journeys.engine.walking import walk_due
 from journeys.models import Enrollment, StepRun, WebhookDelivery
-from journeys.steering.releasing import release
-from journeys.walking import walk_due
 from tests.bridge.identity.tokens import proving, token
 from tests.journeys.walking.stories import enter, history
 from tests.journeys.webhooks.standing import make_due, send

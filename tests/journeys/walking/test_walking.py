@@ -12,11 +12,11 @@ from structlog.testing import capture_logs
 
 from customers.models import Customer, Event
 from engage.models import Workspace
-from journeys.failures import MAX_ATTEMPTS
+from journeys.engine.walking import walk_due
+from journeys.engine.walking.claims import claim_longest_due
 from journeys.models import Enrollment, JourneyRevision, StepRun, WebhookDelivery
+from journeys.rules.failures import MAX_ATTEMPTS
 from journeys.steps.definition import STEP_TYPES
-from journeys.walking import walk_due
-from journeys.walking.claims import claim_longest_due
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history, walked
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
@@ -74,7 +74,7 @@ def test_who_has_waited_longest_is_walked_first(
     order = [entered[n] for n in (1, 2, 0)]
     for year, enrollment in reversed(list(enumerate(order, start=2020))):
         Enrollment.objects.filter(id=enrollment.id).update(due_at=f"{year}-01-01T00:00Z")
-    monkeypatch.setattr("journeys.walking.claims.BATCH", 1)
+    monkeypatch.setattr("journeys.engine.walking.claims.BATCH", 1)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_indexscan = off")  # whose order is this one, whatever is asked for
     assert [claim_longest_due().enrollments[0].id for _ in order] == [enrollment.id for enrollment in order]
@@ -86,7 +86,7 @@ def test_a_walker_whose_time_is_up_tells_that_others_are_due(
     journey = JourneyFactory.create(workspace=acme, steps=[DAY])
     for _ in range(2):
         enter(server, journey, CustomerFactory.create(workspace=acme))
-    monkeypatch.setattr("journeys.walking.claims.BATCH", 1)
+    monkeypatch.setattr("journeys.engine.walking.claims.BATCH", 1)
     rounds = [walk_due(seconds=seconds) for seconds in (0, 60)]
     assert [(one.moved, one.unfinished) for one in rounds] == [(1, True), (1, False)]
 
@@ -144,7 +144,7 @@ def test_a_missing_value_is_empty_and_the_history_notes_it(server: ServerClient,
 def test_a_batch_gives_its_customers_free_after_a_while_and_the_rest_is_walked_next(
     server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journeys.walking.loop._BATCH_SECONDS", 0.0)
+    monkeypatch.setattr("journeys.engine.walking.loop._BATCH_SECONDS", 0.0)
     elsewhere = walked(server, acme, [DAY])
     Enrollment.objects.update(attempts=1)  # as if it were claimed, too
     before = Enrollment.objects.values().get()
@@ -178,7 +178,7 @@ def test_a_batch_gives_its_customers_free_after_a_while_and_the_rest_is_walked_n
 def test_a_batch_also_ends_where_much_is_to_be_written(
     server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch, step: dict[str, Any], statement: str
 ) -> None:
-    monkeypatch.setattr("journeys.walking.loop._BATCH_LENGTH", 1_000)
+    monkeypatch.setattr("journeys.engine.walking.loop._BATCH_LENGTH", 1_000)
     journey = JourneyFactory.create(workspace=acme, steps=[{"id": "tell", **step}])
     data(trigger(server, journey, {"external_ids": crowd(acme, 6)}))
     let_workers_decide()

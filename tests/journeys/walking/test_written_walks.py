@@ -4,8 +4,8 @@ import pytest
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.walking import walk_due
 from journeys.models import Enrollment, StepRun, WebhookDelivery
-from journeys.walking import walk_due
 from tests.journeys.walking.stories import enter, history, walked
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient

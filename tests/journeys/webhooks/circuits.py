@@ -5,8 +5,8 @@ from typing import Any
 from django.db import connection
 
 from engage.models import Workspace
+from journeys.engine.webhooks.circuits import Attempted, note_attempts
 from journeys.models import WebhookCircuit, WebhookHost
-from journeys.webhooks.circuits import Attempted, note_attempts
 from tests.journeys.webhooks.standing import SOURCE
 
 HOST = "one.example:80"

@@ -7,10 +7,10 @@ from django.db import connection, connections
 from django.utils import timezone
 
 from engage.models import Workspace
+from journeys.engine.webhooks.client import Client, Limits
+from journeys.engine.webhooks.sending import Sent, send_due
 from journeys.models import Journey, JourneyRevision, WebhookDelivery
-from journeys.subscriptions.outbox import Outbox
-from journeys.webhooks.client import Client, Limits
-from journeys.webhooks.sending import Sent, send_due
+from journeys.subscription.pushing.outbox import Outbox
 from tests.support.factories import JourneyFactory
 
 SOURCE = "step:of-any-journey:call"  # of all, if a test says nothing else

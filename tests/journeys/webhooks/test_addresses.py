@@ -10,12 +10,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from engage.models import Workspace
+from journeys.engine.webhooks.addresses import is_public
+from journeys.engine.webhooks.client import Client, Limits, Request
+from journeys.engine.webhooks.outcomes import Outcome
+from journeys.engine.webhooks.resending import send_again
 from journeys.models import WebhookAttempt, WebhookDelivery
 from journeys.steps.webhook_targets import TargetRules, parse_target
-from journeys.webhooks.addresses import is_public
-from journeys.webhooks.client import Client, Limits, Request
-from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.resending import send_again
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.support.cases import each
 from tests.support.receiver import Receiver, running

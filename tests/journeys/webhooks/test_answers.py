@@ -17,7 +17,11 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.design.authoring import InvalidJourney, save_journey
+from journeys.engine.steering.holding import hold, resume
+from journeys.engine.webhooks.circuits import try_now
+from journeys.engine.webhooks.giving_up import give_up_late
+from journeys.engine.webhooks.resending import resend
+from journeys.journey.authoring import InvalidJourney, save_journey
 from journeys.models import (
     Enrollment,
     Journey,
@@ -27,10 +31,6 @@ from journeys.models import (
     WebhookDelivery,
     WebhookHost,
 )
-from journeys.steering.holding import hold, resume
-from journeys.webhooks.circuits import try_now
-from journeys.webhooks.giving_up import give_up_late
-from journeys.webhooks.resending import resend
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import customers_path, data, let_workers_walk, trigger
 from tests.support.clients import ServerClient

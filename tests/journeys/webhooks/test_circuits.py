@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.webhooks.circuits import note_attempts
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.host_slots import HostSlots
+from journeys.engine.webhooks.outcomes import Outcome
+from journeys.engine.webhooks.results import AttemptResult, write_results
+from journeys.engine.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.models import WebhookAttempt, WebhookCircuit, WebhookDelivery
-from journeys.webhooks.circuits import note_attempts
-from journeys.webhooks.claims import claim_due
-from journeys.webhooks.host_slots import HostSlots
-from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import AttemptResult, write_results
-from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.journeys.webhooks.circuits import attempted, is_open, let_time_pass, note
 from tests.journeys.webhooks.standing import SOURCE, make_due, send, standing
 from tests.support.cases import each

@@ -7,9 +7,9 @@ from django.db import connection
 from django.utils import timezone
 
 from engage.models import Workspace
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.models import WebhookAttempt, WebhookDelivery, WebhookHost
-from journeys.webhooks.claims import claim_due
-from journeys.webhooks.host_slots import HostSlots
 from tests.journeys.webhooks.circuits import HOST, host_is_open, is_open, let_time_pass, note
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.support.cases import each

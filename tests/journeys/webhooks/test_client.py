@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from journeys.webhooks.client import Client, Limits, Request
-from journeys.webhooks.deadlines import Deadline
-from journeys.webhooks.outcomes import Outcome
+from journeys.engine.webhooks.client import Client, Limits, Request
+from journeys.engine.webhooks.deadlines import Deadline
+from journeys.engine.webhooks.outcomes import Outcome
 from tests.support.cases import each
 from tests.support.receiver import Receiver, free_port, running
 

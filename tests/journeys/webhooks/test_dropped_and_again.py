@@ -8,9 +8,9 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.operations.backlog import backlog
+from journeys.engine.webhooks.resending import DeliveryNotFailed, send_again
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
-from journeys.operations.backlog import backlog
-from journeys.webhooks.resending import DeliveryNotFailed, send_again
 from tests.journeys.webhooks.standing import make_due, send, send_elsewhere, standing, standing_still
 from tests.support.receiver import Receiver
 from tests.support.simultaneous import made_to_wait

@@ -9,10 +9,10 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from engage.models import Workspace
+from journeys.engine.webhooks.claims import claim_due, release
+from journeys.engine.webhooks.due_hosts import repair, settle
+from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.models import HostDue, WebhookDelivery
-from journeys.webhooks.claims import claim_due, release
-from journeys.webhooks.due_hosts import repair, settle
-from journeys.webhooks.host_slots import HostSlots
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.support.plans import rows_gone_through
 from tests.support.receiver import Receiver

@@ -9,12 +9,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from customers.models import Customer
-from engage.bounded_cache import BoundedCache
-from engage.encryption import UnknownEncryptionKey
+from engage.credentials.encryption import UnknownEncryptionKey
+from engage.credentials.sealed import is_sealed
 from engage.models import Workspace
-from engage.sealed import is_sealed
-from journeys.design.connections import CONNECTIONS
-from journeys.enrollments import revisions
+from engage.process.bounded_cache import BoundedCache
+from journeys.connection.resource import CONNECTIONS
+from journeys.engine.enrollments import revisions
 from journeys.models import Connection, Enrollment, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.tasks import walk
 from tests.journeys.webhooks.standing import send

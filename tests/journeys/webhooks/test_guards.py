@@ -4,9 +4,9 @@ import pytest
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.design.authoring import InvalidJourney, save_journey
+from journeys.engine.steering.holding import hold, resume
+from journeys.journey.authoring import InvalidJourney, save_journey
 from journeys.models import Enrollment, GuardedResults, Journey, SteeringAct
-from journeys.steering.holding import hold, resume
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.support.cases import each
 from tests.support.receiver import Receiver

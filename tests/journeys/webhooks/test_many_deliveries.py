@@ -15,15 +15,15 @@ from pytest_django import Settings
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.client import Client, Limits
+from journeys.engine.webhooks.host_slots import HostSlots
+from journeys.engine.webhooks.outcomes import Outcome
+from journeys.engine.webhooks.results import AttemptResult, write_results
+from journeys.engine.webhooks.schedule import DeliveryVerdict, NextState
+from journeys.engine.webhooks.sending import send_due
+from journeys.engine.webhooks.signing_secrets import current_secrets
 from journeys.models import Enrollment, WebhookAttempt, WebhookCircuit, WebhookDelivery
-from journeys.webhooks.claims import claim_due
-from journeys.webhooks.client import Client, Limits
-from journeys.webhooks.host_slots import HostSlots
-from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import AttemptResult, write_results
-from journeys.webhooks.schedule import DeliveryVerdict, NextState
-from journeys.webhooks.sending import send_due
-from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
 from tests.support.cases import each
 from tests.support.plans import rows_gone_through
@@ -280,7 +280,7 @@ def test_any_number_costs_the_same_number_of_statements(
     acme: Workspace, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A claim that takes long asks once more whether all is as it was: here it may, as the machine is busy.
-    monkeypatch.setattr("journeys.webhooks.claims._CLAIM_SECONDS", 60.0)
+    monkeypatch.setattr("journeys.engine.webhooks.claims._CLAIM_SECONDS", 60.0)
     standing(acme, "http://one.example/", number=number)
     current_secrets([acme.id])
     with CaptureQueriesContext(connection) as captured:

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.schedule import MAX_ATTEMPTS, DeliveryVerdict, NextState, judge
+from journeys.engine.webhooks.outcomes import Outcome
+from journeys.engine.webhooks.schedule import MAX_ATTEMPTS, DeliveryVerdict, NextState, judge
 from tests.support.cases import each
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

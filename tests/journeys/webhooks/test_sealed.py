@@ -15,11 +15,13 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from customers.models import Customer
-from engage.bounded_cache import BoundedCache
-from engage.encryption import key_of
+from engage.credentials.encryption import key_of
 from engage.feed import FeedType, tell
 from engage.models import FeedBatch, Workspace
-from journeys.enrollments import revisions
+from engage.process.bounded_cache import BoundedCache
+from journeys.engine.enrollments import revisions
+from journeys.engine.webhooks.client import Limits
+from journeys.engine.webhooks.signing_secrets import current_secrets
 from journeys.models import (
     Enrollment,
     Journey,
@@ -31,10 +33,8 @@ from journeys.models import (
     WebhookDelivery,
     WebhookSecret,
 )
-from journeys.subscriptions.saving import SUBSCRIPTIONS
+from journeys.subscription.resource import SUBSCRIPTIONS
 from journeys.tasks import walk
-from journeys.webhooks.client import Limits
-from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
 from tests.support.clients import ServerClient

@@ -9,9 +9,9 @@ import time_machine
 from django.utils import timezone
 
 from engage.models import Workspace
+from journeys.engine.webhooks.outcomes import Outcome
+from journeys.engine.webhooks.schedule import DeliveryVerdict, judge
 from journeys.models import WebhookAttempt, WebhookDelivery
-from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.schedule import DeliveryVerdict, judge
 from tests.journeys.webhooks.standing import make_due, seconds_until_due, send, standing, standing_still
 from tests.support.receiver import Receiver, free_port
 
@@ -94,7 +94,7 @@ def test_an_attempt_ends_although_its_answer_cannot_be_judged(
             raise RuntimeError
         return judge(outcome, **how)
 
-    monkeypatch.setattr("journeys.webhooks.sending.judge", fail_for_an_answer)
+    monkeypatch.setattr("journeys.engine.webhooks.sending.judge", fail_for_an_answer)
     assert len(send()) == 1
     delivery.refresh_from_db()
     assert (delivery.state, delivery.attempts) == ("waiting", 1)

@@ -11,9 +11,9 @@ from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from engage.models import Workspace
+from journeys.engine.webhooks.signing import new_secret, signed_headers
+from journeys.engine.webhooks.signing_secrets import current_secrets, rotate_webhook_secret
 from journeys.models import WebhookSecret
-from journeys.webhooks.signing import new_secret, signed_headers
-from journeys.webhooks.signing_secrets import current_secrets, rotate_webhook_secret
 from tests.journeys.webhooks.standing import send, standing
 from tests.support.receiver import Arrived, Receiver
 from tests.support.simultaneous import all_at_once

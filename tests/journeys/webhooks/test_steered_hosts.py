@@ -5,10 +5,10 @@ import time
 import pytest
 
 from engage.models import Workspace
+from journeys.engine.steering.hosts import hold_host, rate_host, release_host
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.models import SteeredHost, WebhookDelivery
-from journeys.steering.hosts import hold_host, rate_host, release_host
-from journeys.webhooks.claims import claim_due
-from journeys.webhooks.host_slots import HostSlots
 from tests.journeys.webhooks.standing import send, standing
 from tests.support.receiver import Receiver
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys import wakeups
+from journeys.engine import wakeups
 from journeys.models import WebhookDelivery
 from journeys.tasks import send
 from tests.journeys.webhooks.standing import make_due, standing

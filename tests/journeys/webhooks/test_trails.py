@@ -9,12 +9,12 @@ from structlog.testing import capture_logs
 
 from customers.models import Customer
 from engage.models import Workspace
-from engage.request_log import Trail, read_traceparent
-from journeys.enrollments.trails import of_enrollments, of_triggers
-from journeys.failures import MAX_ATTEMPTS
+from engage.process.request_log import Trail, read_traceparent
+from journeys.engine.enrollments.trails import of_enrollments, of_triggers
+from journeys.engine.walking.loop import walk_due
+from journeys.engine.webhooks.giving_up import give_up_late
 from journeys.models import Chunk, Enrollment, Trigger, WebhookDelivery
-from journeys.walking.loop import walk_due
-from journeys.webhooks.giving_up import give_up_late
+from journeys.rules.failures import MAX_ATTEMPTS
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import data, let_workers_decide, let_workers_walk, serve_until_empty, trigger
 from tests.support.cases import each

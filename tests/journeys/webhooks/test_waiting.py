@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import AuditEntry, Workspace
+from journeys.engine.operations.backlog import backlog
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.models import SteeredHost, WebhookCircuit, WebhookDelivery, WebhookHost
-from journeys.operations.backlog import backlog
 from journeys.tasks import walk
-from journeys.webhooks.claims import claim_due
-from journeys.webhooks.host_slots import HostSlots
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient

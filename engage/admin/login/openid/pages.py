@@ -34,7 +34,7 @@ from engage.errors import Refusal
 from engage.http.client_address import client_address
 from engage.http.limits import CapReached, count_towards
 from engage.models import AuditEntry
-from engage.request_log import current_request_id
+from engage.process.request_log import current_request_id
 
 _STATES, _NEXT = "oidc_states", "oidc_login_next"  # the library's, in the session
 _Page = Callable[[HttpRequest], HttpResponse]

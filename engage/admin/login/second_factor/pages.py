@@ -22,10 +22,10 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from engage.admin.login.second_factor.requirement import forget_device, is_required, note_device
+from engage.admin.login.second_factor.stored import device_that_takes, phone_to_set_up, replace_recovery_codes
 from engage.audit.recording import Change, change, record
 from engage.audit.refusals import record_failed_login
 from engage.models import AuditEntry, Phone
-from engage.second_factor import device_that_takes, phone_to_set_up, replace_recovery_codes
 
 log = structlog.get_logger(__name__)
 # Their own pages show everybody's secrets, and a superuser needs none of them (manage.py reset_second_factor).

@@ -26,7 +26,7 @@ def _note(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
     request.session[_CODES] = _codes_of(user)
 
 
-user_logged_in.connect(_note, dispatch_uid="engage.second_factor")
+user_logged_in.connect(_note, dispatch_uid="engage.admin.login.second_factor.stored")
 
 
 def is_required(user: Any) -> bool:

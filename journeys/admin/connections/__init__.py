@@ -1,1 +1,0 @@
-"""What definitions name that is not in them: variables.py; connections.py, with form.py."""

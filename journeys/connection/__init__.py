@@ -1,0 +1,1 @@
+"""Connections to providers: resource.py, page.py with form.py, presets/."""

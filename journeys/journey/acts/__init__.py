@@ -1,0 +1,1 @@
+"""Buttons of a journey: steering.py (hold, resume, close, abort …), keeping.py (archive, duplicate, roll back)."""

@@ -1,0 +1,1 @@
+"""*Send*: page.py triggers a journey by hand, by form.py."""

@@ -1,0 +1,1 @@
+"""Subscriptions: resource.py, calls.py, page.py; pushing/: how what happens reaches them."""

@@ -1,0 +1,1 @@
+"""Variables: resource.py, page.py."""
