@@ -39,6 +39,17 @@ class CustomerFacts:
     user_id: str | None
     attributes: Mapping[str, Any]
 
+    def with_attributes(self, attributes: Mapping[str, Any]) -> "CustomerFacts":
+        """The same customer; `replace` takes three times as long."""
+        return CustomerFacts(
+            id=self.id,
+            external_id=self.external_id,
+            email=self.email,
+            phone=self.phone,
+            user_id=self.user_id,
+            attributes=attributes,
+        )
+
 
 @dataclass(kw_only=True)  # as above
 class Facts:
@@ -80,13 +91,7 @@ def holds(condition: Condition, make_facts: Callable[[], Facts], *, counting: bo
 
 def _holds(condition: Condition, facts: Facts, budget: Budget) -> bool:
     match condition:
-        case AllOf(conditions):
-            return all(_holds(inner, facts, budget) for inner in conditions)
-        case AnyOf(conditions):
-            return any(_holds(inner, facts, budget) for inner in conditions)
-        case Not(inner):
-            return not _holds(inner, facts, budget)
-        case FieldTest():
+        case FieldTest():  # before the others, because most conditions are one
             value, operand = value_of(condition.field, facts), condition.operand
             if isinstance(operand, Field | FromNow):
                 operand = _looked_up(condition.op, operand, facts)
@@ -96,6 +101,12 @@ def _holds(condition: Condition, facts: Facts, budget: Budget) -> bool:
                 return False
             budget.spend(1 + len(value) // KIB if isinstance(value, str) else 1)
             return _TESTS[condition.op](value, operand, budget)
+        case AllOf(conditions):
+            return all(_holds(inner, facts, budget) for inner in conditions)
+        case AnyOf(conditions):
+            return any(_holds(inner, facts, budget) for inner in conditions)
+        case Not(inner):
+            return not _holds(inner, facts, budget)
 
 
 def _looked_up(op: Op, operand: Field | FromNow, facts: Facts) -> Any:

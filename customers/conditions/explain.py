@@ -39,7 +39,7 @@ _WANTED = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)  # each branch of a walk makes one
 class Findings:
     """What the tests came to: whether each holds, and the value of a field of theirs as JSON, cut (None: none)."""
 

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from customers.attribute_rules import MAX_PROFILE_BYTES, check_attribute_names, check_attributes_size, merged
@@ -70,7 +70,7 @@ class UpdateProfile(Kind):
         rendering = context.rendering()
         try:
             writes = self.attributes.render(rendering)
-            context.customer = replace(context.customer, attributes=_written(context.customer.attributes, writes))
+            context.customer = context.customer.with_attributes(_written(context.customer.attributes, writes))
         except StepFailed as failed:
             record = step_record(self, "failed", failed.detail, missing=rendering.missing)
         else:

@@ -66,8 +66,8 @@ def write_walks(walks: Sequence[Walked]) -> Due:
     withdraw_of_exited([walked.position.claimed.id for walked in walks if walked.walk.withdraws])
     go_on([_stop(walked) for walked in walks])
     watch({one.position.customer_id for one in walks if one.walk.may_exit or isinstance(one.walk.stop, AwaitChange)})
-    heard = [(entry.position.claimed.id, entry.step_record.heard) for entry in entries]
-    note_heard({enrollment_id: (event.event_id, event.chain) for enrollment_id, event in heard if event})
+    heard = [(entry.position.claimed.id, event) for entry in entries if (event := entry.step_record.heard)]
+    note_heard({enrollment_id: (event.event_id, event.chain) for enrollment_id, event in heard})
     write_counts(counts_of(walks))
     return due | Due(webhooks=bool(requests))
 
