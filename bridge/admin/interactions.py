@@ -10,7 +10,7 @@ from bridge.models import Interaction
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer
 from engage.admin.parts.columns import page_url
-from engage.admin.parts.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, TimesFilter
+from engage.admin.parts.filters import AutocompleteSelectFilter, ExactFilter, LatestChoicesFilter, TimesFilter
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.admin.parts.timeline import Asked, Source, Told, tell_on
 
@@ -23,7 +23,7 @@ class InteractionAdmin(ReadOnlyAdmin):
     list_filter = (
         ("app", AutocompleteSelectFilter),
         ("customer", ExactFilter),
-        ("kind", ChoicesDropdownFilter),
+        ("kind", LatestChoicesFilter),
         ("message_id", ExactFilter),
         ("created_at", TimesFilter),
     )

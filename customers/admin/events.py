@@ -12,7 +12,7 @@ from django.utils.text import Truncator
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer, Event
 from engage.admin.parts.columns import badge, json_line, page_url
-from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, TimesFilter
+from engage.admin.parts.filters import ExactFilter, LatestChoicesFilter, TimesFilter
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.admin.parts.timeline import Asked, Source, Told, tell_on
 
@@ -27,7 +27,7 @@ class EventAdmin(ReadOnlyAdmin):
     list_filter = (
         ("customer", ExactFilter),
         ("name", ExactFilter),
-        ("source", ChoicesDropdownFilter),
+        ("source", LatestChoicesFilter),
         ("created_at", TimesFilter),
     )
     search_help_text = f"Event id, or the name of one of the latest {SEARCHED_BY_NAME:,} events, or {BY_CUSTOMER}"

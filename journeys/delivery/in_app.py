@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
 from engage.admin.parts.acts import Act, Button, Done, Place, permitted
-from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter
+from engage.admin.parts.filters import ExactFilter, LatestChoicesFilter
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest
 from journeys.engine.in_app.withdrawing import withdraw
@@ -43,7 +43,7 @@ class InAppDeliveryAdmin(ReadOnlyAdmin):
     list_display_links = ("created_at", "id")
     titled_by = ("message_id", "customer")
     colours: ClassVar = {"state": IN_APP_STATE}
-    list_filter = (("state", ChoicesDropdownFilter), ("message_id", ExactFilter), ("customer", ExactFilter))
+    list_filter = (("state", LatestChoicesFilter), ("message_id", ExactFilter), ("customer", ExactFilter))
     search_help_text = f"Delivery id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("id", "state", "because", "message_id", "customer", "workspace")}),

@@ -11,7 +11,7 @@ from unfold.contrib.filters.admin import RadioFilter
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
 from engage.admin.parts.acts import Act, Button, Done, Input, permitted
-from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
+from engage.admin.parts.filters import ExactFilter, LatestChoicesFilter, SelectFilter, TimesFilter
 from engage.admin.parts.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest
 from engage.models import AuditEntry
@@ -94,7 +94,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
     list_filter = (
         ("journey", SelectFilter),
         ("customer", ExactFilter),
-        ("state", ChoicesDropdownFilter),
+        ("state", LatestChoicesFilter),
         ("step_id", StandsAtFilter),
         GivenUpFilter,
         ("entered_at", TimesFilter),

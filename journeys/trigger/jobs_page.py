@@ -15,8 +15,8 @@ from customers.models import Customer
 from engage.admin.parts.columns import Lines, may_view, moment
 from engage.admin.parts.filters import (
     AutocompleteSelectFilter,
-    ChoicesDropdownFilter,
     ExactFilter,
+    LatestChoicesFilter,
     TimesFilter,
     narrowed_by_id,
 )
@@ -55,8 +55,8 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
     list_filter = (
         ("trigger", ExactFilter),
         ("customer", ExactFilter),
-        ("status", ChoicesDropdownFilter),
-        ("result", ChoicesDropdownFilter),
+        ("status", LatestChoicesFilter),
+        ("result", LatestChoicesFilter),
         ("journey", JourneyOfJobsFilter),
         ("queued_ms", QueuedFilter),
     )

@@ -9,7 +9,13 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
-from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
+from engage.admin.parts.filters import (
+    ChoicesDropdownFilter,
+    ExactFilter,
+    LatestChoicesFilter,
+    SelectFilter,
+    TimesFilter,
+)
 from engage.admin.parts.records import ReadOnlyAdmin
 from journeys.engine.jobs.progress import count_jobs
 from journeys.faces.results import counted_results
@@ -28,7 +34,7 @@ class TriggerAdmin(ReadOnlyAdmin):
     titled_by = ("journey",)
     list_filter = (
         ("journey", SelectFilter),
-        ("form", ChoicesDropdownFilter),
+        ("form", LatestChoicesFilter),
         ("queued_at", TimesFilter),
     )
     search_help_text = f"Trigger id, job id, or {BY_CUSTOMER}"
