@@ -196,6 +196,14 @@ def origins(name: str) -> list[str]:
     return origins
 
 
+def public_url(name: str, *, https: bool) -> str:
+    """The origin by which people reach the service; "" for none. Raises ImproperlyConfigured."""
+    url = tidy_origin(text(name))
+    if url and not (is_origin(url) and url.startswith("https://" if https else ("https://", "http://"))):
+        raise ImproperlyConfigured(f"{name} must be an origin such as https://engage.example, without a path.")
+    return url
+
+
 def openid_issuer(name: str, *, https: bool) -> str:
     """The issuer of an OpenID Connect provider, as it spells itself; "" for none. Raises ImproperlyConfigured."""
     value = text(name).strip()

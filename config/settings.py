@@ -41,6 +41,9 @@ SECRET_KEY = environment.secret_key() if PRODUCTION else environment.text("SECRE
 if not SECRET_KEY:
     SECRET_KEY = development.secret_key(folder=data_folder())
 ALLOWED_HOSTS = environment.allowed_hosts() if PRODUCTION else ["*"]
+PUBLIC_URL = environment.public_url("PUBLIC_URL", https=PRODUCTION)  # what links in messages begin with
+if not PUBLIC_URL and not PRODUCTION:
+    PUBLIC_URL = "http://127.0.0.1:8000"
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 
 # The first key encrypts what the database holds of credentials, and all of them decrypt it.
@@ -150,6 +153,7 @@ MIDDLEWARE = [
 LAYERS = {
     "/api/v1/sdk/": ["corsheaders.middleware.CorsMiddleware", "django.middleware.common.CommonMiddleware"],
     "/api/": ["django.middleware.common.CommonMiddleware"],
+    "/contact/": ["django.middleware.common.CommonMiddleware"],
     "": [
         "config.monitoring.probes.ProbesMiddleware",
         "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -326,6 +330,7 @@ OIDC_ROLES = environment.openid_roles("OIDC_ROLES")
 OIDC_SESSION_SECONDS = environment.number("OIDC_SESSION_SECONDS", default=8 * 3600, at_least=60)
 if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET and OIDC_ROLES):
     raise ImproperlyConfigured("OIDC_ISSUER needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and OIDC_ROLES as well.")
+CONTACT_RATE_LIMIT = environment.rate("CONTACT_RATE_LIMIT", default="600/m")  # of links in messages, per address
 ADMIN_LOGIN_LIMIT = environment.rate("ADMIN_LOGIN_LIMIT", default="20/m")  # attempts per address
 # How many proxies in front of the service add to X-Forwarded-For; with 0 the peer's own address counts.
 TRUSTED_PROXIES = environment.number("TRUSTED_PROXIES", default=0)

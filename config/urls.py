@@ -12,6 +12,7 @@ from config.local import message_demo
 from config.monitoring.health import livez, readyz
 from config.monitoring.health_page import health
 from config.monitoring.metrics import metrics
+from customers.preferences import pages as preferences
 from engage.admin.login import break_glass, invitations
 from engage.admin.login.second_factor import pages as second_factor
 from engage.calls.call import Call
@@ -28,6 +29,7 @@ urlpatterns = [
     path("api/v1/schema", SchemaView.as_view()),
     path("api/v1/docs", DocumentationView.as_view()),
     path("api/v1/docs/", ElsewhereView.as_view(address="/api/v1/docs")),
+    *preferences.urlpatterns,
     path("livez", livez),
     path("readyz", readyz),
     path("metrics", metrics),

@@ -182,7 +182,8 @@ def _prepare_database() -> None:
 def _environment(host: str, port: str) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     at_once = {"PYTHONUNBUFFERED": "1"}
-    return {"PYTHONWARNINGS": NO_ADVICE, **os.environ, **at_once, "HOST": host, "PORT": port, "PATH": path}
+    links = {"PUBLIC_URL": f"http://{f'[{host}]' if ':' in host else host}:{port}"}
+    return {"PYTHONWARNINGS": NO_ADVICE, **links, **os.environ, **at_once, "HOST": host, "PORT": port, "PATH": path}
 
 
 def _wait_until(condition: Callable[[], bool], processes: Processes, *, what: str) -> None:

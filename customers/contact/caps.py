@@ -60,6 +60,11 @@ class Cap:
         return begin, end
 
 
+# What somebody may choose themselves, beside the caps of the policy: at most one message a week, whatever its topic. It
+# holds of whoever has a ring of this key, which is empty at first.
+OWN = Cap(key="own", channels=frozenset({"email", "sms", "push", "chat"}), at_most=1, per=_A_WEEK)
+
+
 def ring_with(ring: Sequence[datetime], at: datetime, *, at_most: int) -> list[datetime]:
     """The last times, with this one."""
     return sorted([*ring, at])[-at_most:]

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from customers.contact.caps import Cap
+from customers.contact.caps import OWN, Cap
 from customers.contact.consent import NOTHING_KNOWN, Consent, State, consent_at
 from customers.contact.periods import Period
 from customers.contact.windows import Window, next_open_in_all
@@ -78,7 +78,10 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """What is known of somebody, by what the message needs: `rings` by the keys of caps; `reach` of the address."""
+    """What is known of somebody, by what the message needs: `rings` by the keys of caps.
+
+    `reach` is that of the address. A ring of the key of OWN says that they have chosen it.
+    """
 
     id: str
     zone: tzinfo
@@ -128,7 +131,7 @@ def _rules(message: Message, person: Person, policy: Policy, now: datetime) -> I
     if not message.transactional and (ruling := _window(message, person, policy, now)):
         yield ruling
     topic = message.topic.key if message.topic else None
-    for cap in policy.caps:
+    for cap in (*policy.caps, *((OWN,) if OWN.key in person.rings else ())):
         if cap.counts(channel=message.channel, topic=topic, transactional=message.transactional):
             yield _cap(cap, message, person, now)
 

@@ -19,7 +19,7 @@ from typing import Any, Final, get_args
 from customers.conditions import CustomerFacts, Facts, Field, Root
 from customers.conditions.evaluate import value_of
 from customers.conditions.fields import parse_field
-from customers.contact.caps import CALENDAR_PERIODS, Cap, Count, Over
+from customers.contact.caps import CALENDAR_PERIODS, OWN, Cap, Count, Over
 from customers.contact.deciding import NO_POLICY, Policy
 from customers.contact.windows import Holidays, Window
 from engage.json.documents import Fields, Part, Reading
@@ -146,6 +146,8 @@ def _cap(part: Part, *, topics: Collection[str] | None) -> Cap:
     with Reading() as read:
         parts = part.fields(required=required, optional=optional, reading=read)
         key = read(lambda: read_key(parts["key"]))
+        if key == OWN.key:
+            read.note(parts["key"], f"must not be {key!r}, which is what people choose themselves.")
         channels = read(lambda: _channels(parts["channels"]))
         named = read(lambda: _topics(parts["topics"], topics)) if "topics" in parts else None
         at_most = read(lambda: _from_one(parts["atMost"], MOST_PER_PERIOD))

@@ -20,7 +20,10 @@ from engage.process.bounded_cache import BoundedCache
 
 _known: BoundedCache[Hashable, str] = BoundedCache(most=4_000_000)  # characters
 
-__all__ = ["UnknownEncryptionKey", "decrypted", "decrypted_json", "encrypted", "encrypted_json", "key_of"]
+__all__ = [
+    "UnknownEncryptionKey", "decrypted", "decrypted_json", "encrypted", "encrypted_json", "key_of", "opened",
+    "token_of",
+]  # fmt: skip
 
 
 def key_of(text: str) -> bytes:
@@ -72,3 +75,21 @@ def encrypted_json(value: Any) -> str:
 def decrypted_json(stored: Any) -> Any:
     """The value that a column of JSON holds, encrypted or not. Raises UnknownEncryptionKey."""
     return json.loads(decrypted(stored)) if is_sealed(stored) else stored
+
+
+def token_of(text: str, *, purpose: str) -> str:
+    """The text encrypted, as a part of a URL that only `opened` reads, for the same purpose. No two are the same."""
+    return _fernet(_keys_for(purpose)).encrypt(text.encode()).decode().rstrip("=")
+
+
+def opened(token: str, *, purpose: str) -> str | None:
+    """The text in a token of `token_of`, by any of the keys that are left; None if it is not whole, or is no such."""
+    try:
+        return _fernet(_keys_for(purpose)).decrypt(token + "=" * (-len(token) % 4)).decode()
+    except (InvalidToken, ValueError):  # letters beyond ASCII
+        return None
+
+
+def _keys_for(purpose: str) -> Sequence[str]:
+    """Keys of their own: what is stored encrypted is no token, and no token is read where that is stored."""
+    return tuple(f"{purpose} {key}" for key in settings.ENCRYPTION_KEYS)

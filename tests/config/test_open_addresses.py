@@ -70,6 +70,8 @@ ROWS: dict[str, Row] = {
     "api/v1/docs": costs_nothing,
     "api/v1/docs/": costs_nothing,
     "api/v1/schema": is_made_once,
+    "contact/preferences/<str:token>": costs_nothing,  # likewise
+    "contact/unsubscribe/<str:token>": costs_nothing,  # likewise
     "demo": in_development_alone,
     "demo/framed": in_development_alone,
     "demo/recorded": in_development_alone,
@@ -121,7 +123,7 @@ def test_who_asks_for_a_page_is_refused_for_that_at_no_address_but_the_schema(cl
         assert (answer.status_code == 406) == (route == "api/v1/schema")
 
 
-@pytest.mark.parametrize("route", [route for route in ROWS if "admin/" not in route])
+@pytest.mark.parametrize("route", [route for route in ROWS if not route.startswith(("admin/", "contact/"))])
 @pytest.mark.django_db
 def test_what_is_only_read_says_so_in_json(route: str) -> None:
     answer = Client(enforce_csrf_checks=True).post(address_of(route))

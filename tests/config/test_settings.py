@@ -93,6 +93,8 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"CREDENTIALS_KEPT_SECONDS": "inf"}, "CREDENTIALS_KEPT_SECONDS must be a number of seconds such as 0.5, not "),
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not 'loud'."),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of json, console, not 'xml'."),
+        ({"PUBLIC_URL": "http://engage.example"}, "PUBLIC_URL must be an origin such as https://engage.example"),
+        ({"PUBLIC_URL": "https://engage.example/mail"}, "PUBLIC_URL must be an origin"),
         ({"CSRF_TRUSTED_ORIGINS": "engage.example"}, "CSRF_TRUSTED_ORIGINS must be origins such as https://"),
         ({"CSRF_TRUSTED_ORIGINS": "https://bücher.example"}, "as browsers send them, as in https://xn--"),
         ({"LOG_LEVEL": "$DEBUG"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not '$DEBUG'."),

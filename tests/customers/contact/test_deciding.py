@@ -133,6 +133,13 @@ def test_words_have_numbers() -> None:
     assert decision.until == NOW + timedelta(days=2)
 
 
+def test_at_most_weekly_holds_of_whoever_has_chosen_it() -> None:
+    for ring, verdict in ([], "send"), ([LATE], "skip"), ([NOW - timedelta(days=8)], "send"):
+        chosen = replace(ADA, rings={"own": ring})
+        assert may_contact(MAIL, chosen, now=NOW).verdict == verdict
+        assert may_contact(replace(MAIL, transactional=True), chosen, now=NOW).verdict == "send"
+
+
 def test_who_waits_too_long_is_skipped_at_once() -> None:
     window = replace(DAY, opens=time(10), wait_at_most=timedelta(hours=1))
     policy = Policy(windows={"email": [window]})

@@ -86,6 +86,7 @@ def _with(part: str, **changed: object) -> dict[str, Any]:
         ({"caps": POLICY["caps"]}, "timezone is required by windows, and by caps of the calendar."),
         (_with("windows", key="Day"), "windows[0].key may have"),
         (_with("windows", key="push"), "windows[1].key is 'push' twice."),
+        (_with("caps", key="own"), "caps[0].key must not be 'own', which is what people choose themselves."),
         (_with("windows", channels=[]), "windows[0].channels must name at least one channel."),
         (_with("windows", channels=["fax"]), "windows[0].channels[0] must be one of email"),
         (_with("windows", days=[]), "windows[0].days must name at least one day"),
