@@ -55,4 +55,5 @@ def not_items(value: Any, *, at_most: int | None = None) -> str:
 
 def unknown(known: Collection[str]) -> str:
     """A name that may not stand there."""
-    return f"is not known; what may stand here is {', '.join(known) or 'nothing'}."
+    names = ", ".join(known)
+    return f"is not known; what may stand here is {names}." if names else "is not known; nothing may stand here."
