@@ -74,7 +74,7 @@ types: ## mypy, and tsc for the JavaScript of pages, strictly
 	@.ci/javascript types
 
 check: ## all that has to hold before a change goes in
-	@COVERAGE=yes .ci/run
+	@COVERAGE=yes ENDS=yes .ci/run
 
 lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the newest allowed ones anew
 	@.ci/install requirements-dev.txt
