@@ -10,7 +10,17 @@ from typing import Annotated, Any, Literal
 from django.http import QueryDict
 from django.utils import timezone
 
-from customers.api.bodies import OF_AN_SDK, Email, ExternalId, Phone, ReferenceBody, reference_to
+from customers.api.bodies import (
+    MOST_CONSENTS,
+    OF_AN_SDK,
+    ConsentBody,
+    Email,
+    ExternalId,
+    Phone,
+    ReferenceBody,
+    reference_to,
+    sayings_in,
+)
 from customers.api.path_ids import ADA, BOB, CUSTOMER_ID
 from customers.erasure import ErasureReceipt
 from customers.erasure import erase_customer as erase
@@ -86,6 +96,12 @@ class CustomerBody(ReferenceBody):
         "`skip_identifier` leaves these identifiers out, and the answer names them.",
     ] = None
 
+    consents: Annotated[
+        list[ConsentBody] | None,
+        "What they want to be written about, by topic and channel: what is not named stays.",
+        Items(most=MOST_CONSENTS),
+    ] = None
+
     def problems(self) -> Iterator[Problem]:
         if unknown := [name for name in self.remove or () if name not in _REMOVABLE]:
             names = ", ".join(SPELLINGS.values())
@@ -99,6 +115,7 @@ class CustomerBody(ReferenceBody):
             attributes=self.attributes or {},
             removed=dict.fromkeys(_REMOVABLE[name] for name in self.remove or ()),
             skips_conflicts=(self.on_conflict or on_conflict) is OnConflict.SKIP_IDENTIFIER,
+            consents=sayings_in(self.consents, now=timezone.now()) if self.consents else (),
         )
 
 

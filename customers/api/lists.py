@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -29,13 +29,11 @@ from engage.database.known_values import known_value
 from engage.database.object_ids import ObjectId
 from engage.database.parts import Part
 from engage.errors import InvalidRequest
-from engage.http.paging import NEXT, place_of, written_place
+from engage.http.paging import NEXT, moment_in, place_of, place_of_moment, written_place
 from engage.json.fields import Parsed, Spelled, Whole, filled
 from engage.json.storable import unstorable
 from engage.scopes import Scope
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _BOTH_OR_NEITHER = InvalidRequest("Send identifier and prefix together, or neither.")
 _ONE_WAY = InvalidRequest("Send a prefix or a segment, not both.")
 
@@ -62,7 +60,7 @@ def _prefix(text: str) -> str:
 
 
 def _place_of_event(microseconds: int, event_id: str) -> PlaceOfEvent:
-    return PlaceOfEvent(_EPOCH + microseconds * _MICROSECOND, event_id)
+    return PlaceOfEvent(moment_in(microseconds), event_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,5 +241,5 @@ def list_customer_events(asked: Asked[None, EventsQuery], customer_id: str) -> E
         if (source := known_value(Event.Source, one.source))
     ]
     last = part.last
-    place = last and ((last.occurred_at - _EPOCH) // _MICROSECOND, last.event_id)
+    place = last and (place_of_moment(last.occurred_at), last.event_id)
     return EventsPage(customer_id=customer.id, events=events, next=written_place(*place) if place else None)

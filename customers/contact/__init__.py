@@ -4,4 +4,5 @@
 2. deciding.py: `may_contact`, over frozen values: reach, consent, windows, caps, in this order. All of these are pure.
 3. topics.py: what a workspace writes about; policy.py: what it says of windows and caps, read from what is written.
 4. ledger.py: acts in the database, and what follows from them; reach.py: addresses that are not written to.
+   saying.py: what calls, files and staff say of somebody's will, and what holds by now.
 """

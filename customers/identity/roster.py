@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
+from customers.contact.saying import Saying
 from customers.identifier_rules import SPELLINGS
 from customers.identity.claims import confirmed, dropped_claims, gives_way
 from customers.identity.identifiers import Identifiers
@@ -43,7 +44,8 @@ class CustomerData:
     """What a call says about one customer. In `attributes` None deletes one; those not named are kept.
 
     `removed` are the fields of identifiers to take away; one that is sent as well only says who is meant.
-    `skips_conflicts`: identifiers that are somebody else's are left out, the least trusted first.
+    `skips_conflicts`: identifiers that are somebody else's are left out, the least trusted first. `consents` are
+    recorded as well.
     """
 
     customer_id: str | None = None
@@ -51,6 +53,7 @@ class CustomerData:
     attributes: Mapping[str, Any]
     removed: Collection[str] = ()
     skips_conflicts: bool = False
+    consents: Sequence[Saying] = ()
 
     def sent(self) -> dict[str, str]:
         """A customer's field to the value sent, the most trusted first."""

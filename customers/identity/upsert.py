@@ -14,16 +14,17 @@ If their profiles are too large to be held in memory together, a few items are a
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from customers.contact.saying import Saying, check_sayings, say, topics_of
 from customers.identifier_rules import SPELLINGS
 from customers.identity.aliases import written_by_servers
 from customers.identity.locks import CustomersMoved, lock_having_any, undisturbed
 from customers.identity.roster import CustomerData, Roster, Upserted
-from customers.models import Customer
+from customers.models import Customer, Topic
 from customers.watching import let_look
 from engage.database.sql import Statement
 from engage.errors import Refusal
@@ -108,8 +109,15 @@ def _apply(
     roster = Roster(
         workspace_id=workspace_id, stored=locked_customers(workspace_id, _accepted(items), wait=wait), now=now
     )
-    outcomes = [_outcome(roster, item) for item in items]
+    topics = topics_of(workspace_id) if any(item.consents for item in _accepted(items)) else {}
+    outcomes = [_outcome(roster, item, topics) for item in items]
     write_roster(workspace_id, roster, now)
+    if topics:
+        sayings: dict[str, list[Saying]] = {}
+        for item, outcome in zip(items, outcomes, strict=True):
+            if isinstance(item, CustomerData) and isinstance(outcome, Upserted) and item.consents:
+                sayings.setdefault(outcome.customer.id, []).extend(item.consents)
+        say(workspace_id=workspace_id, sayings=sayings, topics=topics)
     return outcomes
 
 
@@ -128,10 +136,11 @@ def locked_customers(workspace_id: str, items: Sequence[CustomerData], **how: An
     return lock_having_any(workspace_id=workspace_id, identifiers=values, **how)
 
 
-def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal:
+def _outcome(roster: Roster, item: CustomerData | Refusal, topics: Mapping[str, Topic]) -> Upserted | Refusal:
     if isinstance(item, Refusal):
         return item
     try:
+        check_sayings(item.consents, topics)
         return roster.apply(item)
     except Refusal as refusal:
         return refusal.as_value()

@@ -7,6 +7,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -20,6 +21,8 @@ NEXT = "Send it as `after` to get the next page; null on the last page."
 NEXT_CURSOR = "The same as `next`."
 DEPRECATED = Keywords(deprecated=True)
 _GREATEST = 2**53
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class InvalidAfter(InvalidRequest):
@@ -58,6 +61,15 @@ def place_of(*kinds: type, make: Callable[..., Any] | None = None) -> Parsed:
     Raises InvalidAfter. One that is empty is None. Integers are not negative.
     """
     return Parsed(partial(_read, InvalidAfter, kinds, make))
+
+
+def moment_in(place: int) -> datetime:
+    """Of a place that `place_of_moment` has written."""
+    return _EPOCH + place * _MICROSECOND
+
+
+def place_of_moment(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 def cursor_of(*kinds: type, make: Callable[..., Any] | None = None) -> Parsed:

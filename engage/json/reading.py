@@ -83,7 +83,7 @@ class _Problems(Exception):
 
     def below(self, path: str) -> list[Problem]:
         """The same, for whoever holds this value at that path."""
-        return [problem._replace(path=f"{path}.{problem.path}" if problem.path else path) for problem in self.found]
+        return [problem._replace(path=_joined(path, problem.path)) for problem in self.found]
 
     def as_refusal(self) -> Refusal:
         kind = MissingParameter if all(problem.is_missing for problem in self.found) else InvalidRequest
@@ -91,6 +91,10 @@ class _Problems(Exception):
         return kind(
             " ".join(problem.in_words for problem in self.found), details=details if len(self.found) > 1 else ()
         )
+
+
+def _joined(path: str, below: str) -> str:
+    return f"{path}.{below}" if below and not below.startswith("[") else f"{path}{below}"
 
 
 def _wrong(message: str) -> _Problems:
@@ -264,7 +268,15 @@ def _array(name: str, items: Items, inner: Reader, are_texts: bool, value: Any) 
             if not isinstance(item, str):
                 raise _wrong(f"must be {expected}, but item {position} is {describe(item)}.")
         return value
-    return [inner(item) for item in value]
+    read, wrong = list[Any](), list[Problem]()
+    for position, item in enumerate(value):
+        try:
+            read.append(inner(item))
+        except _Problems as found:
+            wrong += found.below(f"[{position}]")
+    if wrong:
+        raise _Problems(wrong)
+    return read
 
 
 def _object(stored: Stored, value: Any) -> dict[str, Any]:

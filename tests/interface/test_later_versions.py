@@ -80,6 +80,8 @@ MAKING = {
     "journeys/delivery/calls.py": ["known_value", "own"],
     "journeys/subscription/calls.py": ["known_value", "known_value"], "journeys/engine/entering/by_event.py": ["own"],
     "journeys/engine/feed/reading.py": ["own"], "journeys/tasks.py": ["message"],
+    "customers/contact/saying.py": ["known_value"], "customers/api/bodies.py": ["asked"],
+    "customers/api/consents.py": ["known_value", "known_value", "known_value"],
 }  # fmt: skip
 OPENING = {
     "bridge/identity/keyring.py": ["503"], "engage/database/encrypted_fields.py": ["each alone"],

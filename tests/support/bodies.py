@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, get_args
 
 import config.urls  # noqa: F401 (so that all calls are known)
 from engage.calls.call import Call
@@ -19,6 +19,6 @@ def all_bodies() -> list[type]:
 def _in(shape: Any) -> Iterator[type]:
     yield shape
     for member in members(shape):
-        inner = getattr(member.note(Items), "of", None) or member.hint
+        inner = getattr(member.note(Items), "of", None) or next(iter(get_args(member.hint)), member.hint)
         if is_dataclass(inner):
             yield from _in(inner)

@@ -115,6 +115,9 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
         if is_dataclass(member.hint) and isinstance(member.hint, type):
             return reference(member.hint)
         schema, items = member_schema(member), member.note(Items)
+        (each, _), *_ = [unwrapped(inner) for inner in get_args(member.hint)] or [(None, ())]
+        if is_dataclass(each) and isinstance(each, type):
+            return {**schema, "items": reference(each)}
         if items and items.of:  # any other item is refused, without affecting the others
             item = reference(items.of)
             return {**schema, "items": item, STRICT: {"items": {"anyOf": [item, {}]}}}
