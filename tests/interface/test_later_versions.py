@@ -49,7 +49,7 @@ def test_no_call_fails_over_a_value_that_a_later_version_has_stored(
                 try:
                     with transaction.atomic(), connection.cursor() as cursor:
                         cursor.execute("SET LOCAL session_replication_role = replica")  # entries of the audit stay
-                        cursor.execute(f"UPDATE {model._meta.db_table} SET {field.column} = {later}")
+                        cursor.execute(f'UPDATE {model._meta.db_table} SET "{field.column}" = {later}')
                         cursor.execute("SET LOCAL session_replication_role = origin")
                 except IntegrityError:  # the database knows them all
                     break

@@ -94,7 +94,7 @@ def test_what_is_committed_is_answered_though_nobody_could_be_woken(
 PUBLISH = """
 import django, time
 django.setup()
-from journeys import wakeups
+from journeys.engine import wakeups
 began = time.monotonic()
 assert not wakeups._publish(wakeups.WALK, task_id=None, queue="walk")
 print(time.monotonic() - began)
