@@ -37,15 +37,17 @@ def _check_texts(part: Part) -> None:
                 read(partial(text.text, at_most=_IN_WORDS[name]))
 
 
+def _text_or_none(part: Part) -> str:
+    return "" if part.value in ("", None) else part.text()
+
+
 @dataclass(frozen=True, kw_only=True)
 class TopicFields(Fields):
     """A topic."""
 
     key: Annotated[str, "The key, as in the path; may be left out."] = ""
     name: Annotated[str, "What people read; the key, if it is left out."] = ""
-    description: Annotated[
-        str, "What it is about, in a sentence.", ReadBy(lambda part: part.value and part.text())
-    ] = ""  # fmt: skip
+    description: Annotated[str, "What it is about, in a sentence.", ReadBy(_text_or_none)] = ""
     texts: Annotated[
         Any, "Name and description by language: `de` or `pt-BR`, each an object with `name`, `description` or both."
     ] = None  # fmt: skip
