@@ -4,7 +4,7 @@
    parsers of all kinds share.
 2. course.py: walks an enrollment from one step to the next until it stops; rehearsal.py does so on a virtual clock.
 3. context.py: what steps read, and surroundings.py, what of that belongs to the workspace; results.py: what they come
-   to, as values that the caller writes.
+   to, as values that the caller writes. links.py: the links by which people leave.
 4. exit_rules.py: what ends an enrollment whichever step it is at; goals.py: what it is counted for; events.py: which
    events match; conditions.py and durations.py: as definitions have them.
 5. graph.py: all of that as a graph in words, to be drawn and counted by; description.py: the kinds as data, for an

@@ -109,9 +109,9 @@ class StepContext:
             event_verified=self.event.verified,
         )
 
-    def rendering(self) -> Rendering:
-        """A rendering for the templates of one step, with the values of this moment."""
-        return Rendering(self._scope)
+    def rendering(self, links: Mapping[str, object] | None = None) -> Rendering:
+        """A rendering for the templates of one step, with the values of this moment, and its links if it has any."""
+        return Rendering(self._scope if links is None else lambda: {**self._scope(), **links})
 
     def _scope(self) -> dict[str, object]:
         event = self.event

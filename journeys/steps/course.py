@@ -30,6 +30,7 @@ class Course:
     steps: Mapping[str, Step]
     exit_rules: ExitRules = field(default_factory=ExitRules)
     reads_variables: bool = False
+    reads_links: bool = False  # of its messages
     connections: frozenset[str] = frozenset()  # by their keys
     reads_answers: bool = False  # what its steps keep of them
     messages: frozenset[str] = frozenset()  # by their keys
@@ -50,7 +51,8 @@ def parse_course(steps: object, exit_on: object, redrawn: Iterable[str] = ()) ->
     return Course(
         steps={step.id: step for step in parsed},
         exit_rules=parse_exit_rules(exit_on, stored=True),
-        reads_variables="vars" in repr(steps),  # or a step speaks of them
+        reads_variables="vars" in written,  # or a step speaks of them
+        reads_links="unsubscribe" in written or "preferences" in written,  # as above
         reads_answers="steps" in written or "'delivery'" in written,  # as above
         connections=frozenset(step.connection for step in parsed if isinstance(step, SendStep)),
         messages=frozenset(step.message for step in delivering),

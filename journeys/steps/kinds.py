@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from engage.json.described import About, names_of, read_values, taken_from
@@ -71,10 +71,12 @@ class Kind:
     icon: ClassVar[str]  # of Material Symbols
     does: ClassVar[str]
     examples: ClassVar[Sequence[Mapping[str, Any]]]
+    knows: ClassVar[Names] = {}  # what its templates may begin with, beside what those of all kinds may
 
     @classmethod
     def parse(cls, step: WrittenStep) -> Self:
         """The step as it is written. Raises InvalidSteps."""
+        step = replace(step, names={**step.names, **cls.knows}) if cls.knows else step
         with Reading() as read:
             parts = step.fields(**names_of(cls)._asdict(), reading=read)
             values = read_values(cls, step, parts, read)

@@ -12,6 +12,7 @@ from engage.process.budget import OverBudget
 from journeys.rendering import NAMES, Names, Rendering
 from journeys.steps.answer_rules import STATUS
 from journeys.steps.inputs import Inputs, read_inputs
+from journeys.steps.links import LINK_NAMES
 from journeys.steps.request import OPTIONAL, RequestTemplate
 from journeys.steps.results import StepFailed, StepSkipped, WebhookRequest
 from journeys.steps.secrets import MASK, Path, SecretNeeded, secrets_of, with_secrets
@@ -41,6 +42,7 @@ class Provider:
     secret_url: bool
     missing: tuple[str, ...]
     sealed: bool  # whether a secret of it cannot be decrypted
+    reads_links: bool
 
     @property
     def kept_names(self) -> Names:
@@ -76,7 +78,8 @@ class Provider:
                 raise StepFailed(f"inputs{f'.{place}' if place else ''} {why}.")
         except OverBudget as over:
             raise StepFailed(f"To check inputs {over.message}") from None
-        with rendering.knowing(inputs=inputs):
+        links = {name: rendering.scope.get(name, {}) for name in LINK_NAMES} if self.reads_links else {}
+        with rendering.knowing(inputs=inputs, **links):
             return self._rendered(rendering)
 
     def _rendered(self, rendering: Rendering) -> WebhookRequest:
@@ -104,7 +107,7 @@ def parse_provider(
         fields = part.fields(required=["url"], optional=FIELDS, reading=read)
         inputs = read(lambda: read_inputs(fields.get("inputs")))
         where = Written(
-            part=part, names={**NAMES, "inputs": _names(inputs)}, stored=stored,
+            part=part, names={**NAMES, **LINK_NAMES, "inputs": _names(inputs)}, stored=stored,
             require_callable=require_callable, known=known,
         )  # fmt: skip
         if "url" in fields and fields["url"].value == MASK and not stored:
@@ -123,6 +126,7 @@ def parse_provider(
         secret_url=secret_url,
         missing=missing,
         sealed=any(map(is_sealed, secrets.values())),
+        reads_links=any(names_read(request, name) for name in LINK_NAMES),
     )
 
 

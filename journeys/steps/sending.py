@@ -8,6 +8,7 @@ from engage.json.described import told, written
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import EXITED, Kind, Way, following, way
+from journeys.steps.links import LINK_NAMES
 from journeys.steps.request import one_of
 from journeys.steps.results import (
     Answered,
@@ -28,6 +29,7 @@ class SendingStep(Kind):
     """Sends a request. If it fails for good, goes on or ends the enrollment, as `on_failure` says."""
 
     called: ClassVar[str]  # in reasons: "webhook"
+    knows: ClassVar = LINK_NAMES
 
     on_failure: str = written(
         "onFailure",
@@ -36,6 +38,29 @@ class SendingStep(Kind):
         about=told("If it fails for good", "choice", choices=[["continue", "Go on"], ["exit", "Leave the journey"]]),
     )
     next: str | None = following()
+
+    def rendering(self, context: StepContext) -> Rendering:
+        """For its templates, which know the links of its message."""
+        make = context.surroundings.links
+        if make is None:
+            return context.rendering()
+        links = make(
+            customer_id=context.customer.id,
+            enrollment_id=context.enrollment_id,
+            step_id=self.id,
+            topic=self.topic_of(context),
+            channel=self.channel_of(context),
+            at=context.now,
+        )
+        return context.rendering(links)
+
+    def topic_of(self, context: StepContext) -> str:
+        """What its message is about; "" if it does not say."""
+        return ""
+
+    def channel_of(self, context: StepContext) -> str:
+        """By which way it goes; "" if that is not known."""
+        return ""
 
     @abstractmethod
     def rendered(self, context: StepContext, rendering: Rendering) -> WebhookRequest:
@@ -47,7 +72,7 @@ class SendingStep(Kind):
         return [way(self.next)]
 
     def begin(self, context: StepContext) -> StepResult:
-        rendering = context.rendering()
+        rendering = self.rendering(context)
         try:
             request = self.rendered(context, rendering)
         except StepSkipped as skipped:

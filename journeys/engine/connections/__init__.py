@@ -2,6 +2,6 @@
 
 1. using.py: which definitions name what: what is used cannot be deleted.
 2. known.py: what may be named when a definition is saved.
-3. providers.py: connections, parsed; messages.py: messages that journeys deliver.
+3. providers.py: connections, parsed; messages.py: messages that journeys deliver; links.py: the links in messages.
 4. surroundings.py: all of it as the steps of a batch read it.
 """

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from engage.errors import Refusal
+from journeys.engine.connections.links import links_of
 from journeys.engine.connections.messages import MESSAGES, Named
 from journeys.engine.connections.providers import provider_of
 from journeys.models import Connection, Variable
@@ -16,7 +17,7 @@ from journeys.steps.surroundings import NOTHING, Surroundings
 
 def surroundings_of(courses: Iterable[tuple[str, Course]]) -> Mapping[str, Surroundings]:
     """For courses with their workspaces: what is there, by workspace. Those that need nothing have no entry."""
-    needing = [one for one in courses if one[1].reads_variables or one[1].connections or one[1].messages]
+    needing = [one for one in courses if _needs_any(one[1])]
     if not needing:
         return {}
     providers = _providers({(workspace_id, key) for workspace_id, course in needing for key in course.connections})
@@ -24,15 +25,24 @@ def surroundings_of(courses: Iterable[tuple[str, Course]]) -> Mapping[str, Surro
         workspace_id for workspace_id, own in providers.items() if any(one.reads_variables for one in own.values())
     }
     variables = variables_of(reading) if reading else {}
+    linking = {workspace_id for workspace_id, course in needing if course.reads_links} | {
+        workspace_id for workspace_id, own in providers.items() if any(one.reads_links for one in own.values())
+    }
+    links = links_of(linking)
     messages = _messages({(workspace_id, key) for workspace_id, course in needing for key in course.messages})
     return {
         workspace_id: Surroundings(
             variables=variables.get(workspace_id, {}),
             providers=providers.get(workspace_id, {}),
             messages=messages.get(workspace_id, ()),
+            links=links.get(workspace_id),
         )
         for workspace_id, _ in needing
     }
+
+
+def _needs_any(course: Course) -> bool:
+    return bool(course.reads_variables or course.reads_links or course.connections or course.messages)
 
 
 def surroundings_for(workspace_id: str, course: Course) -> Surroundings:

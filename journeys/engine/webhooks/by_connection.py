@@ -127,7 +127,9 @@ def _filled(changed: Sequence[dict[str, Any]]) -> dict[int, WebhookRequest | Non
             context = _context(one, known[one["enrollment_id"]](), around(one["workspace_id"], one["revision_id"]))
             step = courses.of(one["revision_id"]).steps[one["step_id"]]
             with Budget(ATTEMPT):
-                filled[one["id"]] = step.rendered(context, context.rendering()) if isinstance(step, SendStep) else None
+                filled[one["id"]] = (
+                    step.rendered(context, step.rendering(context)) if isinstance(step, SendStep) else None
+                )
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it is sent as it was
             filled[one["id"]] = None
             log.info("webhook_as_it_was", enrollment_id=one["enrollment_id"], error=for_the_record(error))
