@@ -1,6 +1,7 @@
 """A column changes its type: what was prepared before is prepared anew, in transactions and outside of them."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -39,10 +40,8 @@ def _scratch(acme: Workspace) -> Iterator[None]:
 
 def _change_type(table: str, column: str, to: str) -> None:
     """As another session: this one would forget by itself what it has prepared."""
-    other = connection.copy()
-    with other.cursor() as cursor:
+    with closing(connection.copy()) as other, other.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} ALTER COLUMN {column} TYPE {to}")
-    other.close()
 
 
 @pytest.mark.usefixtures("_scratch")
@@ -85,10 +84,10 @@ def test_a_sender_goes_on_after_a_column_of_its_claim_has_another_type(acme: Wor
         assert claim_due(HostSlots(8)) == []
     standing(acme, "http://one.example/")
     _change_type("journeys_webhookdelivery", "method", "varchar(11)")
-    _change_type("journeys_webhookdelivery", "host", "text")
+    _change_type("journeys_webhookdelivery", "source", "text")
     try:
         assert [one.host for one in claim_due(HostSlots(8))] == ["one.example:80"]
     finally:
-        _change_type("journeys_webhookdelivery", "host", "varchar(260)")
+        _change_type("journeys_webhookdelivery", "source", "varchar(150)")
         _change_type("journeys_webhookdelivery", "method", "varchar(10)")
     assert WebhookDelivery.objects.get().attempts == 0
