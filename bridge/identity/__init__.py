@@ -6,7 +6,7 @@
    same one again and again.
 3. proof.py is what a bridge call asks. With an app whose identity is `off`, that is one comparison. Every identifier of
    the call must be covered by the token. A person who has only a `userId` needs none, if the app allows it; then the
-   call must not lead to somebody who has other identifiers, which interactions.py checks.
+   call must not lead to somebody who has other identifiers, which interactions/recording.py checks.
 4. Staff see how many calls of seven days would have been refused, why, and from which pages (figures.py), and then
    switch the app to refuse them (enforcing.py). problems.py: why a call is not proven.
 """

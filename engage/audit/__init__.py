@@ -3,6 +3,6 @@
 1. acting.py: who acts at this moment, which calls, pages and commands say.
 2. recording.py: an entry, written with the change; facts.py: what is told of a record, without secrets.
 3. refusals.py: what was refused, so many an hour.
-4. reading.py: a workspace's entries in an order to which none is added later.
-5. retention.py: which may be pruned. The call is in api/audit.py, the page in admin/audit.py.
+4. reading.py: a workspace's entries in an order to which none is added later. The call is in calls/access/audit.py,
+   the page in admin/pages/audit.py.
 """

@@ -59,7 +59,7 @@ NOT_SHOWN = {
     "JourneyRevision.key_order": "the order in which its JSON is shown",
     **{
         f"{kind}.key_orders": "the order in which its JSON is shown"
-        for kind in ("Connection", "Journey", "Message", "Segment")
+        for kind in ("Connection", "Journey", "Message", "Segment", "Topic")
     },
     "Connection.next_at": "only counts the rate",
     **{
