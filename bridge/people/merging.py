@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from django.db import transaction
+from django.utils import timezone
 
+from customers.contact.consent import State
+from customers.contact.ledger import Change as Will
+from customers.contact.ledger import unite
 from customers.identifier_rules import SPELLINGS
 from customers.identity.locks import undisturbed
 from customers.identity.lookup import Reference
@@ -16,6 +20,7 @@ from engage.audit.acting import Actor
 from engage.audit.recording import Change, record
 from engage.database.object_ids import ObjectId
 from engage.errors import Refusal
+from engage.json.fields import LEFT_OUT
 from engage.models import AuditEntry
 from journeys.engine.merging import merge_journeys
 
@@ -56,6 +61,12 @@ class Lost:
     identifiers: Annotated[
         Sequence[str], "Names of identifiers of either that only a message had claimed: no server stands by them."
     ] = ()
+    consents: Annotated[
+        Sequence[str] | None,
+        "What the other one wanted to be written about (`offers.email`) and is not any more: the stricter of two wills "
+        "counts.",
+        LEFT_OUT,
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +87,8 @@ def move_all(*, anonymous: Customer, into: Customer, handover: Handover, by: Act
     ids = {"workspace_id": into.workspace_id, "anonymous": anonymous.id, "into": into.id}
     journeys = merge_journeys(**ids)
     rows = move_rows(workspace_id=into.workspace_id, customer_id=anonymous.id, into=into.id)
+    both = {"workspace_id": into.workspace_id, "former_id": anonymous.id, "into_id": into.id}
+    wills = unite(**both, now=timezone.now()) if rows["consentActs"] else []
     profile = merge_profile(anonymous=anonymous, into=into, handover=handover)
     moved = MovedNumbers(
         events=rows["events"],
@@ -97,8 +110,14 @@ def move_all(*, anonymous: Customer, into: Customer, handover: Handover, by: Act
         moved=moved,
         identifiers=given,
         aliases=aliases,
-        lost=Lost(attributes=profile.lost, identifiers=lost),
+        lost=Lost(attributes=profile.lost, identifiers=lost, consents=_stricter(wills) or None),
     )
+
+
+def _stricter(wills: Sequence[Will]) -> list[str]:
+    """What they were subscribed to, and are not any more."""
+    lost = [one for one in wills if one.before.state is State.SUBSCRIBED is not one.after.state]
+    return sorted(f"{one.about.topic}.{one.about.channel}" for one in lost)
 
 
 def _deed(anonymous: Customer, into: Customer) -> Change:

@@ -7,11 +7,13 @@ somebody has left can rely on it.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from customers.contact.consent import NOTHING_KNOWN, Act, Consent, State, consent_after
+from customers.contact.consent import NOTHING_KNOWN, Act, Consent, State, consent_after, stricter
 from customers.models import Consent as StoredConsent
 from customers.models import ConsentAct
+from engage.audit.acting import current_actor
 from engage.database.known_values import known_value
 from engage.database.sql import Rows, Statement
 
@@ -115,6 +117,45 @@ def settle(*, workspace_id: str, about: Iterable[About]) -> list[Change]:
         unique_fields=["customer", "topic", "channel"],
         update_fields=["state", "since", "until"],
     )
+    return changes
+
+
+def unite(*, workspace_id: str, former_id: str, into_id: str, now: datetime) -> list[Change]:
+    """What becomes of the will of a person of whom two were known, once all acts are `into`'s: the stricter counts.
+    Both are locked, and what followed from each one's acts is still stored.
+
+    Where the latest act says otherwise, one more is recorded, which says so: what occurs from now on counts again. What
+    is requested takes away no consent, of whichever of the two that is.
+    """
+    held = consents_of(workspace_id=workspace_id, customer_ids=[former_id, into_id])
+    about = [key._replace(customer_id=into_id) for key in held if key.customer_id == former_id]
+    wanted = {key: stricter(held[key._replace(customer_id=former_id)], held.get(key, NOTHING_KNOWN)) for key in about}
+    settle(workspace_id=workspace_id, about=about)
+    settled = consents_of(workspace_id=workspace_id, customer_ids=[into_id])
+    weaker = [key for key in about if wanted[key].state is State.UNSUBSCRIBED is not settled[key].state]
+    actor, evidence = current_actor().in_words, {"merged": former_id}
+    ConsentAct.objects.bulk_create(
+        _row(
+            workspace_id,
+            NewAct(
+                about=key,
+                act=Act(wanted[key].state, now, wanted[key].until),
+                source=ConsentAct.Source.API,
+                actor=actor,
+                evidence=evidence,
+            ),
+        )
+        for key in weaker
+    )
+    settle(workspace_id=workspace_id, about=weaker)
+    after = consents_of(workspace_id=workspace_id, customer_ids=[into_id])
+    changes = [
+        Change(workspace_id, key, before, after[key])
+        for key in about
+        if after[key] != (before := held.get(key, NOTHING_KNOWN))
+    ]
+    for tell in CHANGED if changes else ():
+        tell(changes)
     return changes
 
 

@@ -5,11 +5,19 @@ import hmac
 import secrets
 from collections.abc import Iterable, Mapping
 
+from django.db import transaction
+
 from customers.contact.deciding import Reach
 from customers.identifier_rules import comparable_email, one_spelling, stored_phone
-from customers.models import ContactRules, Suppression
+from customers.models import Consent, ContactRules, Customer, Suppression
+from engage.audit.facts import changes_between, facts_of
+from engage.audit.recording import change, record, saved
 from engage.database.known_values import known_value
+from engage.database.object_ids import row_with_id
+from engage.database.parts import Part
 from engage.database.sql import Rows, Statement
+from engage.errors import Refusal
+from engage.models import AuditEntry
 
 SOFT_BOUNCES = 5  # in a row, without a delivery between them
 _LONGEST_MASKED = 100
@@ -85,3 +93,60 @@ def suppress(
         found.reason, found.note = reason, note
         found.save(update_fields=["reason", "note"])
     return found
+
+
+def keep_opt_outs(customer: Customer) -> int:
+    """Before they are erased: the addresses by which they have opted out of anything are suppressed from now on.
+
+    How many of their addresses are. Of whom nothing is known there is nothing else to do.
+    """
+    own = {"email": customer.email, "sms": customer.phone}
+    has = {"workspace_id": customer.workspace_id, "customer": customer, "state": Consent.State.UNSUBSCRIBED}
+    left = Consent.objects.filter(**has).values_list("channel", flat=True).distinct()
+    for channel in left:
+        if address := own.get(channel):
+            erased = Suppression.Reason.ERASED
+            found = suppress(workspace_id=customer.workspace_id, channel=channel, address=address, reason=erased)
+            if found.reason == erased:
+                Suppression.objects.filter(id=found.id).update(masked="…")
+    addresses = [(channel, address) for channel, address in own.items() if address]
+    return len(reach_of(workspace_id=customer.workspace_id, addresses=addresses))
+
+
+class SuppressionNotFound(Refusal):
+    """The workspace suppresses no such address."""
+
+    status = 404
+    error = "Suppression not found"
+    says = "This workspace has no such suppression."
+
+
+@transaction.atomic
+def suppress_by_hand(
+    *, workspace_id: str, channel: str, address: str, reason: Suppression.Reason, note: str
+) -> tuple[bool, Suppression]:
+    """The same as a caller or staff do it, which is audited: whether it is new, and the row."""
+    key = digest_of(rules_of(workspace_id).digest_key, channel, address)
+    before = Suppression.objects.filter(workspace_id=workspace_id, channel=channel, digest=key).first()
+    row = suppress(workspace_id=workspace_id, channel=channel, address=address, reason=reason, note=note)
+    record(*saved(row, before=None if before is None else facts_of(before), after=facts_of(row)))
+    return before is None, row
+
+
+@transaction.atomic
+def write_again(*, workspace_id: str, suppression_id: str) -> None:
+    """Takes a suppression away, which is audited. Raises SuppressionNotFound."""
+    rows = Suppression.objects.select_for_update().filter(workspace_id=workspace_id)
+    row = row_with_id(rows, suppression_id)
+    if row is None:
+        raise SuppressionNotFound
+    gone = change(AuditEntry.Action.DELETED, row, changes=changes_between(facts_of(row), {}))
+    row.delete()
+    record(gone)
+
+
+def suppressions_part(*, workspace_id: str, after: str, limit: int) -> Part[Suppression]:
+    """The workspace's, the latest first."""
+    rows = Suppression.objects.filter(workspace_id=workspace_id).order_by("-id")
+    found = list((rows.filter(id__lt=after) if after else rows)[: limit + 1])
+    return Part(rows=found[:limit], last=found[limit - 1].id if len(found) > limit else None)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from customers.attribute_rules import MAX_ATTRIBUTES_BYTES, MAX_CLAIMED_BYTES
+from customers.contact.policy import MOST_PER_PERIOD
 from customers.identifier_rules import SPELLINGS
 from customers.identity.aliases import behind, leave_alias
 from customers.identity.claims import dropped_claims, gives_way, is_anonymous
@@ -234,7 +235,20 @@ UPDATE customers_customer SET attributes = attributes || {taken}::jsonb,
 WHERE id = {into}
 """)
 _NAME_NOTHING = Statement("UPDATE customers_customer SET external_id = NULL WHERE id = {anonymous}")
-_DELETE = Statement("DELETE FROM customers_customer WHERE id = {anonymous}")
+# What they were written counts for the other one: a cap holds for a person.
+_UNITE_RINGS_AND_DELETE = Statement("""
+WITH united AS (
+    INSERT INTO customers_contactring AS ring (workspace_id, customer_id, cap, times)
+    SELECT workspace_id, {into}, cap, times FROM customers_contactring
+    WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
+    ON CONFLICT (customer_id, cap) DO UPDATE SET times = ARRAY(
+        SELECT latest.at FROM (
+            SELECT at FROM unnest(ring.times || excluded.times) AS at ORDER BY at DESC LIMIT {most}
+        ) AS latest ORDER BY latest.at
+    )
+)
+DELETE FROM customers_customer WHERE id = {anonymous}
+""")
 
 
 def merge_profile(*, anonymous: Customer, into: Customer, handover: Handover) -> MovedProfile:
@@ -257,7 +271,7 @@ def merge_profile(*, anonymous: Customer, into: Customer, handover: Handover) ->
     leave_alias(into, **handover.aliases, claimed=handover.claimed, alias_id=anonymous.id)
     if anonymous.external_id:  # deleted with it, it would be forgotten where a call had named it in vain
         _NAME_NOTHING.execute(anonymous=anonymous.id)
-    _DELETE.execute(anonymous=anonymous.id)
+    _UNITE_RINGS_AND_DELETE.execute(**whose, most=MOST_PER_PERIOD)
     _take_identifiers(into, handover)
     if anonymous.watched or into.watched:  # by then, what waited for one of them waits for the other one
         watch([into.id])

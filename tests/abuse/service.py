@@ -6,7 +6,9 @@ from django.utils import timezone
 
 from bridge.api.in_app import DELIVERY
 from bridge.api.interactions import MESSAGE
+from customers.contact.reach import suppress
 from customers.contact.topics import TOPICS
+from customers.models import Suppression
 from engage.models import App, Workspace
 from journeys.models import Connection, Enrollment, Variable
 from journeys.subscription.resource import SUBSCRIPTIONS
@@ -32,6 +34,9 @@ class Service:
         let_workers_decide()
         MessageFactory.create(workspace=workspace, key="sale")
         Variable.objects.create(workspace=workspace, name="sale", value="Shop")
+        suppress(
+            workspace_id=workspace.id, channel="email", address="eve@example.com", reason=Suppression.Reason.MANUAL
+        )
         topic = TOPICS.save(
             workspace=workspace, key="offers", now=timezone.now(), channels=["email"], default="opted_out"
         ).row
@@ -58,6 +63,7 @@ class Service:
             "entranceId": "order-1042",
             "subscriptionId": crm.id,
             "topicId": topic.id,
+            "suppressionId": Suppression.objects.get(workspace=workspace).id,
         }
         self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(self.ids)}
 

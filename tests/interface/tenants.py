@@ -9,8 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 import config.urls  # noqa: F401 (so that all calls are known)
+from customers.contact.reach import suppress
 from customers.contact.topics import TOPICS
-from customers.models import Customer, Segment, Topic
+from customers.models import Customer, Segment, Suppression, Topic
 from engage.calls.call import Call
 from engage.models import Workspace
 from journeys.models import Connection, Enrollment, Journey, Subscription, Variable
@@ -49,6 +50,7 @@ class Tenant:
             "connectionId": self.connection.id,
             "subscriptionId": self.subscription.id,
             "topicId": Topic.objects.get(workspace=self.workspace, key="offers").id,
+            "suppressionId": Suppression.objects.get(workspace=self.workspace).id,
         }
 
 
@@ -66,6 +68,7 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     queued = data(trigger(server, journey, {"external_id": "ada"}))
     MessageFactory.create(workspace=workspace, key="sale")
     Variable.objects.create(workspace=workspace, name="sale", value="Shop")
+    suppress(workspace_id=workspace.id, channel="email", address="eve@example.com", reason=Suppression.Reason.MANUAL)
     TOPICS.save(workspace=workspace, key="offers", now=timezone.now(), channels=["email"], default="opted_out")
     mail = Connection.objects.create(
         workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}

@@ -208,7 +208,9 @@ def test_erasing_costs_the_same_whatever_there_is(
     acme: Workspace, server: ServerClient, journey: Journey, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     ada = _known_everywhere(acme, server, journey, ADA)
-    with django_assert_num_queries(8):  # the key; a transaction (2): locked, how much, counted, erased, and noted
+    with django_assert_num_queries(
+        10
+    ):  # the key; a transaction (2): locked, opt-outs (2), how much, counted, erased, noted
         server.delete(customers_path(acme, ada.id))
 
 

@@ -81,6 +81,7 @@ MAKING = {
     "journeys/subscription/calls.py": ["known_value", "known_value"], "journeys/engine/entering/by_event.py": ["own"],
     "journeys/engine/feed/reading.py": ["own"], "journeys/tasks.py": ["message"],
     "customers/contact/saying.py": ["known_value"], "customers/api/bodies.py": ["asked"],
+    "customers/api/suppressions.py": ["known_value", "known_value"],
     "customers/api/consents.py": ["known_value", "known_value", "known_value"],
 }  # fmt: skip
 OPENING = {

@@ -94,9 +94,6 @@ FROM (
 ) AS meant FULL JOIN held ON held.id = meant.id
 ORDER BY meant.id
 
--- customers.identity.merging: _DELETE
-DELETE FROM customers_customer WHERE id = {anonymous}
-
 -- customers.identity.merging: _MOVE_MEMBERSHIPS
 UPDATE customers_segmentmembership joined SET customer_id = {into}
 WHERE joined.workspace_id = {workspace_id} AND joined.customer_id = {anonymous} AND NOT EXISTS (
@@ -111,6 +108,19 @@ UPDATE customers_customer SET external_id = NULL WHERE id = {anonymous}
 UPDATE customers_customer SET attributes = attributes || {taken}::jsonb,
     claimed_attributes = claimed_attributes || {claimed}::text[], updated_at = statement_timestamp()
 WHERE id = {into}
+
+-- customers.identity.merging: _UNITE_RINGS_AND_DELETE
+WITH united AS (
+    INSERT INTO customers_contactring AS ring (workspace_id, customer_id, cap, times)
+    SELECT workspace_id, {into}, cap, times FROM customers_contactring
+    WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
+    ON CONFLICT (customer_id, cap) DO UPDATE SET times = ARRAY(
+        SELECT latest.at FROM (
+            SELECT at FROM unnest(ring.times || excluded.times) AS at ORDER BY at DESC LIMIT {most}
+        ) AS latest ORDER BY latest.at
+    )
+)
+DELETE FROM customers_customer WHERE id = {anonymous}
 
 -- customers.identity.proofs: _ASKED
 SELECT {claimed}
