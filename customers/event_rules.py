@@ -7,13 +7,15 @@ MAX_EVENT_NAME_LENGTH = 255
 MAX_EVENT_PROPERTIES_BYTES = 64 * KIB  # of JSON
 MAX_MESSAGE_ID_LENGTH = 255
 
-RESERVED_PREFIX = "in_app."  # events of deliveries, which the service alone records
-RESERVED = f"begins with {RESERVED_PREFIX}, and only the service itself records events of such a name."
+RESERVED_PREFIX = "in_app."  # events of deliveries, which the service alone records, as those of consents
+CONFIRMATION_WANTED = "consent.requested"
+_RESERVED_PREFIXES = (RESERVED_PREFIX, "consent.")
+RESERVED = f"begins with {' or '.join(_RESERVED_PREFIXES)}, and only the service itself records events of such a name."
 
 
 def is_reserved(name: str) -> bool:
     """Whether nobody but the service may record an event of this name."""
-    return name.startswith(RESERVED_PREFIX)
+    return name.startswith(_RESERVED_PREFIXES)
 
 
 def refuse_reserved(name: str, *, field: str) -> None:

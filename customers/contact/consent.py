@@ -7,7 +7,7 @@ arrives. Somebody who asks to be subscribed, though they are, stays subscribed.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -47,6 +47,7 @@ class Consent:
 
 
 NOTHING_KNOWN = Consent()
+TO_CONFIRM = timedelta(days=30)
 
 
 def _order(act: Act) -> tuple[bool, float, int]:
@@ -69,7 +70,12 @@ def _after(held: Consent, act: Act) -> Consent:
 
 
 def consent_at(held: Consent, now: datetime, *, valid_for: Period | None = None) -> Consent:
-    """The same as it is by now: a pause may be over, and a consent that was given for a time may have expired."""
+    """The same as it is by now: a pause may be over, and a consent that was given for a time may have expired.
+
+    A wish that was not confirmed in time is forgotten; the ledger keeps it.
+    """
+    if held.state is State.REQUESTED and held.since and held.since + TO_CONFIRM <= now:
+        return NOTHING_KNOWN
     if held.state is State.UNSUBSCRIBED and held.until is not None and held.until <= now:
         return Consent(state=State.SUBSCRIBED, since=held.until)
     if held.state is State.SUBSCRIBED and valid_for and held.since and valid_for.after(held.since) <= now:

@@ -129,6 +129,17 @@ def leave(link: Link, what: Leaving) -> tuple[Chosen | None, list[Choice]]:
 
 
 @transaction.atomic
+def confirm(link: Link) -> Chosen | None:
+    """Subscribes them to what the message asked about, which they had requested; what holds then."""
+    before = chosen_by(link, lock=True)
+    if before is None:
+        return None
+    wanted = [one for one in before.of_message() if before.consent(one).state is not State.SUBSCRIBED]
+    _record(before, wanted, Act(State.SUBSCRIBED, before.now), source=ConsentAct.Source.LINK)
+    return chosen_by(link)
+
+
+@transaction.atomic
 def choose(
     link: Link, *, on: Collection[str], shown: Collection[str] = (), weekly: bool | None = None
 ) -> Chosen | None:

@@ -17,6 +17,7 @@ from django.urls import path
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
+from customers.preferences import choices
 from customers.preferences.choices import PAUSE, Chosen, Leaving, choose, chosen_by, leave
 from customers.preferences.languages import Words, language_for
 from customers.preferences.links import Link, link_of
@@ -93,6 +94,16 @@ def preferences(visit: _Visit) -> HttpResponse:
     return visit.page("choices", chosen_by(visit.link))
 
 
+@_with_link
+def confirm(visit: _Visit) -> HttpResponse:
+    """Asks before it confirms what was requested; a POST does."""
+    if not visit.link.topic:
+        return _page(visit.request, "message", said="broken", status=HTTPStatus.NOT_FOUND)
+    if visit.acts and visit.shows:
+        return visit.page("choices", choices.confirm(visit.link), said="confirmed")
+    return visit.page("confirm", chosen_by(visit.link))
+
+
 def _chosen(visit: _Visit, form: QueryDict) -> HttpResponse:
     what = form.get("act", "")
     if "List-Unsubscribe" in form or not visit.shows:
@@ -138,4 +149,5 @@ def _page(
 urlpatterns = [
     path("contact/unsubscribe/<str:token>", unsubscribe),
     path("contact/preferences/<str:token>", preferences),
+    path("contact/confirm/<str:token>", confirm),
 ]

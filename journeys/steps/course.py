@@ -13,6 +13,7 @@ from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import ResumableStep, Step, WaitingStep, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.in_app import InApp
+from journeys.steps.links import LINK_NAMES
 from journeys.steps.results import Arrival, Ended, First, GoTo, Pause, Send, StepRecord, StepResult, Stop, Walk
 from journeys.steps.send import SendStep
 from journeys.steps.wait_until import WaitUntil
@@ -52,7 +53,7 @@ def parse_course(steps: object, exit_on: object, redrawn: Iterable[str] = ()) ->
         steps={step.id: step for step in parsed},
         exit_rules=parse_exit_rules(exit_on, stored=True),
         reads_variables="vars" in written,  # or a step speaks of them
-        reads_links="unsubscribe" in written or "preferences" in written,  # as above
+        reads_links=any(name in written for name in LINK_NAMES),  # as above
         reads_answers="steps" in written or "'delivery'" in written,  # as above
         connections=frozenset(step.connection for step in parsed if isinstance(step, SendStep)),
         messages=frozenset(step.message for step in delivering),

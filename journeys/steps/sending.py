@@ -4,6 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from customers.event_rules import CONFIRMATION_WANTED
 from engage.json.described import told, written
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
@@ -50,6 +51,7 @@ class SendingStep(Kind):
             step_id=self.id,
             topic=self.topic_of(context),
             channel=self.channel_of(context),
+            confirms=_asked_about(context),
             at=context.now,
         )
         return context.rendering(links)
@@ -98,3 +100,11 @@ class SendingStep(Kind):
         if self.on_failure == "continue":
             return GoTo(step_id=self.next)
         return Ended(step_id=self.id, exited=True, reason=f"The {self.called} {self.id!r} failed. {why}")
+
+
+def _asked_about(context: StepContext) -> tuple[str, str] | None:
+    """The topic and the channel about which the customer is asked for a confirmation."""
+    if context.event is None or context.event.name != CONFIRMATION_WANTED:
+        return None
+    properties = context.event.properties
+    return str(properties.get("topic", "")), str(properties.get("channel", ""))

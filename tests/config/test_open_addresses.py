@@ -70,6 +70,7 @@ ROWS: dict[str, Row] = {
     "api/v1/docs": costs_nothing,
     "api/v1/docs/": costs_nothing,
     "api/v1/schema": is_made_once,
+    "contact/confirm/<str:token>": costs_nothing,  # likewise
     "contact/preferences/<str:token>": costs_nothing,  # likewise
     "contact/unsubscribe/<str:token>": costs_nothing,  # likewise
     "demo": in_development_alone,

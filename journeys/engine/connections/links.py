@@ -1,8 +1,9 @@
 """The links of messages, for workspaces that have topics: there is nothing to leave in others."""
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 
@@ -22,19 +23,18 @@ def links_of(workspace_ids: Collection[str]) -> Mapping[str, Links]:
 
 
 def _links(
-    workspace_id: str, *, customer_id: str, enrollment_id: str, step_id: str, topic: str, channel: str, at: datetime
+    workspace_id: str, *, topic: str, channel: str, confirms: tuple[str, str] | None, **of_message: Any
 ) -> Mapping[str, object]:
-    token = Link(
-        workspace_id=workspace_id, customer_id=customer_id, topic=topic, channel=channel,
-        enrollment_id=enrollment_id, step_id=step_id, at=at,
-    ).token  # fmt: skip
-    preferences = address_of("preferences", token)
-    if not topic:
-        return {"unsubscribe": {"url": preferences}, "preferences": {"url": preferences}}
-    url = address_of("unsubscribe", token)
+    link = Link(workspace_id=workspace_id, topic=topic, channel=channel, **of_message)
+    token = link.token
+    url = address_of("unsubscribe" if topic else "preferences", token)
     headers = {"List-Unsubscribe": f"<{url}>", "List-Unsubscribe-Post": _ONE_CLICK}
     listed = [{"Name": name, "Value": value} for name, value in headers.items()]
-    return {
-        "unsubscribe": {"url": url, "headers": headers, "headerList": listed},
-        "preferences": {"url": preferences},
+    links: dict[str, object] = {
+        "unsubscribe": {"url": url, **({"headers": headers, "headerList": listed} if topic else {})},
+        "preferences": {"url": address_of("preferences", token)},
     }
+    if confirms is not None:
+        asked = replace(link, topic=confirms[0], channel=confirms[1])
+        links["confirm"] = {"url": address_of("confirm", asked.token)}
+    return links

@@ -58,6 +58,12 @@ def test_an_opt_in_that_occurred_before_an_opt_out_never_wins(others: list[Act],
     assert consent_after([*before, out]).state is State.UNSUBSCRIBED
 
 
+def test_a_wish_that_was_not_confirmed_within_30_days_is_forgotten() -> None:
+    wish = Consent(state=State.REQUESTED, since=NOW)
+    assert consent_at(wish, NOW + timedelta(days=29)) == wish
+    assert consent_at(wish, NOW + timedelta(days=30)).state is State.UNKNOWN
+
+
 def test_a_pause_and_a_consent_for_a_time_end() -> None:
     paused = consent_after([Act(State.SUBSCRIBED, EARLY), Act(State.UNSUBSCRIBED, LATE, NOW)])
     assert [consent_at(paused, at).state for at in (LATE, NOW)] == ["unsubscribed", "subscribed"]

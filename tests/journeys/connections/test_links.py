@@ -1,18 +1,24 @@
 """Messages carry links by which people leave and choose: values of the templates of sending steps and connections."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from pytest_django import Settings
 
-from customers.models import ConsentAct, Customer, Topic
+from customers.contact.consent import Act, State
+from customers.contact.ledger import About, NewAct, record_acts
+from customers.models import Consent, ConsentAct, Customer, Event, Topic
 from customers.preferences.links import Link, link_of
 from engage.models import Workspace
 from journeys.journey.authoring import InvalidJourney
-from journeys.models import Enrollment, StepRun
+from journeys.models import Enrollment, Journey, StepRun
+from journeys.tasks import walk
 from tests.journeys.connections.made import INPUTS, STEP, connect, enter, journey_of
+from tests.support.calls import let_workers_decide
 from tests.support.cases import each
 from tests.support.clients import ServerClient
 
@@ -91,3 +97,65 @@ def test_only_what_is_sent_knows_links(acme: Workspace) -> None:
         journey_of(acme, step)
     with pytest.raises(InvalidJourney, match=r"reads unsubscribe\.link"):
         journey_of(acme, {**HOOK, "body": "{{ unsubscribe.link }}"})
+
+
+def request(customer: Customer, *, hours_ago: int = 0, state: State = State.REQUESTED) -> None:
+    at = datetime.now(UTC) - timedelta(hours=hours_ago)
+    about = About(customer.id, "news", "email")
+    with transaction.atomic():
+        record_acts(workspace_id=customer.workspace_id, acts=[NewAct(about=about, act=Act(state, at), source="form")])
+
+
+def confirming(acme: Workspace) -> Journey:
+    mail = {**MAIL, "inputs": {**MAIL["inputs"], "text": "{{ confirm.url }}"}}
+    return journey_of(acme, mail, key="confirm", trigger_type="event", event_name="consent.requested")
+
+
+@pytest.mark.usefixtures("news")
+def test_who_requests_something_is_asked_and_confirms_it_with_one_press(
+    acme: Workspace, ada: Customer, client: Client
+) -> None:
+    journey = confirming(acme)
+    request(ada)
+    let_workers_decide()
+    walk()
+    enrollment = Enrollment.objects.get(journey=journey)
+    url = sent(enrollment)["text"]
+    assert (link_in(url, "confirm").topic, link_in(url, "confirm").channel) == ("news", "email")
+    path = url.removeprefix("https://engage.example")
+    assert "Do you want News?" in client.get(path).content.decode()
+    assert Consent.objects.get().state == "requested"  # a look confirms nothing
+    for _ in range(2):
+        page = client.post(path)
+        assert (page.status_code, "Thank you. You get News from now on." in page.content.decode()) == (200, True)
+    assert Consent.objects.get().state == "subscribed"
+    proof = ConsentAct.objects.exclude(state="requested").get()
+    assert (proof.source, proof.evidence) == ("link", {"enrollmentId": enrollment.id, "stepId": "mail"})
+
+
+@pytest.mark.usefixtures("news")
+def test_who_requests_it_again_within_a_day_is_not_asked_again(acme: Workspace, ada: Customer) -> None:
+    for hours, events in ((60, 1), (40, 1), (10, 2), (0, 2)):
+        request(ada, hours_ago=hours)
+        assert Event.objects.filter(name="consent.requested").count() == events, hours
+    assert Event.objects.latest("serial").properties == {"topic": "news", "channel": "email"}
+    request(ada, state=State.SUBSCRIBED)
+    request(ada)  # they have it
+    assert Event.objects.count() == 2
+
+
+def test_nobody_else_sends_events_of_consents(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    event = {"external_id": ada.external_id, "eventName": "consent.requested"}
+    answer = server.post(f"/api/v1/customers/{acme.id}/events", event)
+    assert (answer.status_code, Event.objects.count()) == (400, 0)
+    assert "only the service itself records events of such a name" in answer.json()["message"]
+
+
+@pytest.mark.usefixtures("news")
+def test_a_link_that_is_old_confirms_nothing(ada: Customer, client: Client) -> None:
+    request(ada)
+    at = datetime.now(UTC) - timedelta(days=91)
+    for topic, status in (("news", 200), ("", 404)):
+        link = Link(workspace_id=ada.workspace_id, customer_id=ada.id, topic=topic, channel="email", at=at)
+        assert client.post(f"/contact/confirm/{link.token}").status_code == status
+    assert Consent.objects.get().state == "requested"
