@@ -252,6 +252,13 @@ def _delays(cursor: Cursor) -> tuple[State, str]:
     )
 
 
+def _links(cursor: Cursor) -> tuple[State, str]:
+    (has_topics,) = cursor.execute("SELECT EXISTS (SELECT FROM customers_topic)").fetchone() or (False,)
+    if has_topics and not settings.PUBLIC_URL:
+        return "warning", "There are topics and no PUBLIC_URL: messages have no links by which people leave."
+    return "ok", "Messages about topics have links by which people leave."
+
+
 # Without the first of these the service does not work.
 _ESSENTIAL: dict[str, Look] = {
     "postgresql": _version,
@@ -268,6 +275,7 @@ _BESIDES: dict[str, Look] = {
     "dead rows": _dead_rows,
     "spellings": _spellings,
     "delays": _delays,
+    "links": _links,
 }
 
 

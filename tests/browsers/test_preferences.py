@@ -65,6 +65,10 @@ def test_people_leave_and_choose_without_a_script(
         page.get_by_role("button", name="Alles abbestellen").click()
         expect(page.get_by_role("checkbox", checked=True)).to_have_count(1)  # weekly, which is no topic
         assert set(_states().values()) == {"unsubscribed"}
+        page.goto(f"{address}/contact/confirm/{link.token}")
+        _looked_at(page, "confirm")
+        page.get_by_role("button", name="Ja, das möchte ich").click()
+        expect(page.get_by_role("group", name="Neues").get_by_label("Per E-Mail")).to_be_checked()
         page.goto(f"{address}/contact/unsubscribe/{link.token[:-1]}")
         assert "nicht vollständig" in page.content() or "not whole" in page.content()
         _looked_at(page, "broken")

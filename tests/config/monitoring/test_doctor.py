@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from config.monitoring.doctor import _say, findings, how_durable
 from config.monitoring.release import commit
+from customers.models import Topic
 from engage.models import Workspace
 from tests.config.environments import manage
 from tests.support.factories import JourneyFactory
@@ -46,6 +47,7 @@ def test_where_all_is_well_there_is_a_line_for_each_look_and_nothing_fails() -> 
         "dead rows",
         "spellings",
         "delays",
+        "links",
         "redis",
         "redis policy",
         "static files",
@@ -172,6 +174,17 @@ def test_it_says_where_what_was_acknowledged_may_be_lost() -> None:
         state, says = how_durable(setting, waits, is_followed)
         assert (state, finding[1] in says) == (finding[0], True), says
     assert found()["durability"] == ("ok", "What is acknowledged is on disk; no standby follows.")
+
+
+def test_it_says_that_messages_about_topics_have_no_links(settings: Settings) -> None:
+    settings.PUBLIC_URL = ""
+    assert found()["links"][0] == "ok"  # nobody has topics
+    Topic.objects.create(
+        workspace=Workspace.objects.create(key="acme"), key="news", channels=["email"], default="opted_in"
+    )
+    assert found()["links"] == (
+        "warning", "There are topics and no PUBLIC_URL: messages have no links by which people leave.",
+    )  # fmt: skip
 
 
 def test_it_says_that_sending_is_off(settings: Settings) -> None:

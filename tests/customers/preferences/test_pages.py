@@ -16,6 +16,7 @@ from customers.preferences.languages import texts
 from customers.preferences.links import DAYS_SHOWN, Link, link_of
 from engage.models import Workspace
 from tests.support.cases import each
+from tests.support.simultaneous import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.ada(email="ada@example.com", attributes={"locale": "en"})]
 NOW = datetime(2026, 11, 28, 9, tzinfo=UTC)
@@ -74,6 +75,13 @@ def test_one_click_leaves_at_once_and_is_answered_200_again_and_again(ada: Custo
     (act,) = ConsentAct.objects.all()  # the second and the third say nothing new
     assert (act.source, act.source_id) == ("link", f"{ENROLLMENT}/mail")
     assert act.evidence == {"enrollmentId": ENROLLMENT, "stepId": "mail"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_clicks_at_once_one_is_recorded(ada: Customer) -> None:
+    address = f"/contact/unsubscribe/{link(ada)}"
+    clicks = all_at_once([lambda: Client().post(address, ONE_CLICK).status_code] * 4)
+    assert (clicks, ConsentAct.objects.count()) == ([200] * 4, 1)
 
 
 @each("page", ["unsubscribe", "preferences"])
