@@ -84,10 +84,10 @@ def test_a_sender_goes_on_after_a_column_of_its_claim_has_another_type(acme: Wor
         assert claim_due(HostSlots(8)) == []
     standing(acme, "http://one.example/")
     _change_type("journeys_webhookdelivery", "method", "varchar(11)")
-    _change_type("journeys_webhookdelivery", "source", "text")
+    _change_type("journeys_webhookdelivery", "body", "varchar(200)")
     try:
         assert [one.host for one in claim_due(HostSlots(8))] == ["one.example:80"]
     finally:
-        _change_type("journeys_webhookdelivery", "source", "varchar(150)")
+        _change_type("journeys_webhookdelivery", "body", "text")
         _change_type("journeys_webhookdelivery", "method", "varchar(10)")
     assert WebhookDelivery.objects.get().attempts == 0
