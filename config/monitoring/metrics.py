@@ -65,6 +65,7 @@ _LIMITED = f"counted up to {COUNTED_AT_MOST}"
 # So that the number of series has a bound, however many workspaces, calls and statuses there are.
 _MOST_OF_WORKSPACES = 500
 _ADMIN = "admin/"
+_NONE = "none"  # as what has no route is told
 _NOT_ALLOWED = "405"
 
 
@@ -271,12 +272,10 @@ def _request_times(counts: Mapping[Name, int]) -> Iterator[Sample]:
 
 
 def _folded(method: str, route: str, status: str) -> Name:
-    """Pages of the admin are one route, and methods that a route does not have one method."""
-    return (
-        "other" if status == _NOT_ALLOWED else method,
-        _ADMIN if route.startswith(_ADMIN) else route,
-        f"{status[0]}xx",
-    )
+    """Pages of the admin are one route, and methods that their routes do not have one method of none."""
+    if status == _NOT_ALLOWED:
+        return "other", _NONE, "4xx"
+    return method, _ADMIN if route.startswith(_ADMIN) else route, f"{status[0]}xx"
 
 
 class _Observed(TypedDict):

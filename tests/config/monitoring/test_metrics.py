@@ -243,12 +243,13 @@ def test_request_times_by_route_method_and_status(server: ServerClient, acme: Wo
     for job in ("a", "b"):
         server.get(f"/api/v1/journeys/{acme.id}/jobs/{job}")
     Client().generic("BREW", "/coffee")
+    server.patch(f"/api/v1/journeys/{acme.id}/jobs/a", {})
     found = samples()
     labels = 'method="GET",route="api/v1/journeys/<str:workspace_id>/jobs/<str:job_id>",status="4xx"'
     assert found[f"engage_http_request_seconds_count{{{labels}}}"] == 2
     assert found[f'engage_http_request_seconds_bucket{{{labels},le="+Inf"}}'] == 2
     assert 0 < found[f"engage_http_request_seconds_sum{{{labels}}}"] < 60
-    assert found['engage_http_request_seconds_count{method="other",route="none",status="4xx"}'] == 1
+    assert found['engage_http_request_seconds_count{method="other",route="none",status="4xx"}'] == 2
     opening = f'engage_http_request_seconds_bucket{{{labels},le="'
     buckets = {name.removeprefix(opening)[:-2]: value for name, value in found.items() if name.startswith(opening)}
     assert " ".join(buckets) == "0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf"
