@@ -14,10 +14,10 @@ from customers.api.bodies import OCCURRED_AT, USER_ID, Email, ExternalId, Phone
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from customers.event_times import event_time
 from customers.identity.identifiers import identifiers
-from engage.calls.schema.bodies import NOT_BLANK, at_least_one_of, choice_of
+from engage.calls.schema.bodies import NOT_BLANK, at_least_one_of
 from engage.calls.schema.shapes import Schema
 from engage.json.fields import Parsed, RequiredWithout, Stored, Text
-from engage.json.keywords import Keywords
+from engage.json.keywords import Keywords, choice_of
 from engage.json.reading import AtLeastOne, Problem, missing
 
 NO_IDENTIFIER = "At least one of userId, external_id, email, phone must be present."

@@ -14,12 +14,11 @@ from bridge.messages.definition import (
 )
 from bridge.models import Message
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
-from engage.calls.schema.bodies import choice_of
 from engage.errors import Refusal
 from engage.json.compact import json_bytes, same_json
 from engage.json.documents import Part
 from engage.json.fields import Items, Text
-from engage.json.keywords import Keywords
+from engage.json.keywords import Keywords, choice_of
 from engage.json.mistakes import none_of
 from engage.json.reading import AtLeastOne
 from engage.resources.fields import ReadBy

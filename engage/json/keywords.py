@@ -1,6 +1,6 @@
 """What the OpenAPI document says of a type that Python does not express: annotations such as `Annotated[int, …]`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,8 @@ from typing import Any
 STRICT = "x-strict"
 # The texts of today, where others may come: what is told of them in the plain form, instead of an `enum`.
 KNOWN_VALUES = "x-extensible-enum"
+# Or null. Python counts the four separators of ASCII as blank, other languages' `\s` does not.
+BLANK = {"pattern": r"^[\s\x1c-\x1f]*$"}
 
 
 class Keywords:
@@ -20,6 +22,13 @@ class Keywords:
 def known(values: Sequence[str]) -> Keywords:
     """The texts that an answer may have today. Clients must take others, so only the strict form lists them as all."""
     return Keywords(**{KNOWN_VALUES: [*values]}, strict={KNOWN_VALUES: None, "enum": [*values]})
+
+
+def choice_of(names: Iterable[str]) -> dict[str, Any]:
+    """One of these texts. Blank and null count as absent, as in every field, which a choice cannot say."""
+    known = [*map(str, names)]
+    strict = {"type": ["string", "null"], "enum": None, "anyOf": [{"enum": [*known, None]}, BLANK]}
+    return {"type": "string", "enum": known, STRICT: strict}
 
 
 @dataclass(frozen=True)

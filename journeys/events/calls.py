@@ -18,11 +18,11 @@ from customers.identity.lookup import IDENTIFIER_NAMES
 from engage.calls.asked import Asked
 from engage.calls.call import Answered, post
 from engage.calls.queries import DRY_RUN_MESSAGE, DryRun
-from engage.calls.schema.bodies import BLANK, NOT_BLANK, at_least_one_of, none_of
+from engage.calls.schema.bodies import NOT_BLANK, at_least_one_of, none_of
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.json.fields import Items, Member, RequiredWithout, Spelled, Stored, Text, members, spellings
-from engage.json.keywords import OneOf
+from engage.json.keywords import BLANK, OneOf
 from engage.json.reading import ArraySizeExceeded, Problem, read
 from engage.json.storable import describe
 from engage.notations.sizes import MAX_LIST_BYTES

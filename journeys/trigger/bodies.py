@@ -7,8 +7,9 @@ from typing import Annotated, Any, ClassVar
 
 from customers.audience.selection import Audience
 from customers.identifier_rules import one_spelling_of_each
-from engage.calls.schema.bodies import BLANK, NOT_BLANK, at_least_one_of, none_of
+from engage.calls.schema.bodies import NOT_BLANK, at_least_one_of, none_of
 from engage.json.fields import Items, Spelled, Stored, Text
+from engage.json.keywords import BLANK
 from engage.json.reading import Problem
 from journeys.engine.entering.terms import Request, Terms
 from journeys.engine.entering.trigger import Recipient

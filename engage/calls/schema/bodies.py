@@ -1,6 +1,6 @@
 """Request bodies in the OpenAPI document, derived from the typed objects that they are read into."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
 from inspect import getdoc
 from typing import Any, get_args, get_origin
@@ -11,13 +11,11 @@ from drf_spectacular.utils import Direction
 
 from engage.calls.schema.shapes import JSON_OBJECT_REFERENCE, Schema, or_null
 from engage.json.fields import Items, Member, Parsed, Stored, Text, Whole, is_choice, members, unwrapped
-from engage.json.keywords import STRICT, Keywords
+from engage.json.keywords import BLANK, STRICT, Keywords, choice_of
 from engage.json.storable import STORED_DEPTH
 from engage.notations.sizes import KIB
 
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
-# Or null. Python counts the four separators of ASCII as blank, other languages' `\s` does not.
-BLANK: Schema = {"pattern": r"^[\s\x1c-\x1f]*$"}
 _OF_PATCH = "A merge patch (RFC 7396): what is absent stays, and null takes away."
 OPTIONAL = "x-optional"  # until the document is finished: the request need not have this body
 
@@ -28,13 +26,6 @@ def or_blank(**keywords: Any) -> Schema:
 
 
 EMAIL: Schema = {STRICT: or_blank(format="email")}
-
-
-def choice_of(names: Iterable[str]) -> Schema:
-    """One of these texts. Blank and null count as absent, as in every field, which a choice cannot say."""
-    known = [*map(str, names)]
-    strict = {"type": ["string", "null"], "enum": None, "anyOf": [{"enum": [*known, None]}, BLANK]}
-    return {"type": "string", "enum": known, STRICT: strict}
 
 
 def body_name(shape: type) -> str:
