@@ -34,10 +34,9 @@ _DAYS: Final = ("mo", "tu", "we", "th", "fr", "sa", "su")
 _KEY = re.compile(r"[a-z0-9-]{1,50}")
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _REGION = re.compile(r"([A-Z]{2})(?:-([A-Z0-9]{1,3}))?")
-_WINDOW = (
-    ("key", "channels", "from", "until"),
-    ("days", "holidays", "spread", "waitAtMost"),
-)
+LONGEST_TOPIC = 50
+# Of a step's own window: those that it needs, and those that it may have.
+WINDOW_FIELDS = (("from", "until"), ("days", "holidays", "spread", "waitAtMost"))
 _CAP = (("key", "channels", "atMost", "per"), ("topics", "count", "over", "waitAtMost", "transactional"))
 
 
@@ -107,9 +106,9 @@ def _windows(part: Part) -> Mapping[str, Sequence[Window]]:
 
 
 def _window(part: Part) -> tuple[Sequence[str], Window]:
-    required, optional = _WINDOW
+    required, optional = WINDOW_FIELDS
     with Reading() as read:
-        parts = part.fields(required=required, optional=optional, reading=read)
+        parts = part.fields(required=["key", "channels", *required], optional=optional, reading=read)
         key = read(lambda: read_key(parts["key"]))
         channels = read(lambda: _channels(parts["channels"]))
         window = read(lambda: read_window(part, parts, key=key or ""))

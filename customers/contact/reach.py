@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from django.db import transaction
 
@@ -19,6 +19,8 @@ from engage.database.sql import Rows, Statement
 from engage.errors import Refusal
 from engage.models import AuditEntry
 
+# Each is given what is suppressed from now on, in the transaction that suppresses it; as ledger.CHANGED.
+SUPPRESSED: list[Callable[[Suppression], None]] = []
 SOFT_BOUNCES = 5  # in a row, without a delivery between them
 _LONGEST_MASKED = 100
 _WORST_FIRST = ("erased", "manual", "hard_bounce", "invalid", "complaint", "soft_bounce")
@@ -92,6 +94,8 @@ def suppress(
     if not made and found.reason in _WORST_FIRST[_WORST_FIRST.index(reason) + 1 :]:
         found.reason, found.note = reason, note
         found.save(update_fields=["reason", "note"])
+    for tell in SUPPRESSED:
+        tell(found)
     return found
 
 

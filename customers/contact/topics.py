@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 from customers.contact.periods import InvalidPeriod, parse_period
 from customers.contact.policy import CHANNELS
+from customers.contact.reach import rules_of
 from customers.models import ContactRules, Topic
 from customers.models.contact import LONGEST_TOPIC
 from engage.errors import Refusal
@@ -135,6 +136,10 @@ class Topics(Resource[Topic]):
                 parse_period(row.valid_for)
         except InvalidPeriod as invalid:
             yield InvalidDefinition(f"validFor {invalid}").at("validFor")
+
+    def after_saving(self, row: Topic, stored: Topic | None) -> None:
+        """A workspace that has topics has rules, by which walkers see that there is something to ask."""
+        rules_of(row.workspace_id)
 
     def require_unused(self, row: Topic) -> None:
         named = sorted(one for names in (_policy, *NAMED_BY) for one in names(row.workspace_id, row.key))

@@ -86,7 +86,9 @@ class Webhook:
     ]
     body: Annotated[str | None, "The body as the text of JSON or of a form; null if the request has none."]
     state: Annotated[
-        WebhookDelivery.State, "`waiting` while delivery is attempted; `dropped` if the enrollment ended first."
+        WebhookDelivery.State,
+        "`waiting` while delivery is attempted; `dropped` if the enrollment ended first, or it may not be sent "
+        "any more.",
     ]
     result: Annotated[str | None, "The outcome, as text; null while delivery is attempted."]
     kept: Annotated[
@@ -124,6 +126,30 @@ class Webhook:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StepPolicy:
+    """What the contact policy said to the message of a step."""
+
+    verdict: Annotated[str, "`send`, `wait` or `skip`."]
+    rule: Annotated[
+        str | None, "What said no: `reach`, `consent`, `window`, or `cap:` and the cap's key; null if nothing did."
+    ]
+    until: Annotated[
+        datetime | None, "Of a wait: when everything is asked again. Of a full cap: when there is a place."
+    ]
+    topic: Annotated[str | None, "What the message is about; null if nothing says so."]
+
+    @classmethod
+    def of(cls, policy: Mapping[str, Any]) -> "StepPolicy":
+        until = policy.get("until")
+        return cls(
+            verdict=policy["verdict"],
+            rule=policy.get("rule"),
+            until=datetime.fromisoformat(until) if until else None,
+            topic=policy.get("topic"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class EnrollmentStep:
     """One step in an enrollment's history."""
 
@@ -133,7 +159,7 @@ class EnrollmentStep:
     state: Annotated[
         StepRun.State,
         "`interrupted` if the enrollment ended while the step was waiting; `skipped` if what a `send` requires had "
-        "no value.",
+        "no value, or the message may not be sent.",
     ]
     detail: Annotated[str, "The outcome of the step, as text."]
     missing: Annotated[Sequence[str], "The names used in the step's templates that had no value."]
@@ -141,6 +167,10 @@ class EnrollmentStep:
         Sequence[str],
         "The values that decided which way a `branch` went; at most five, of at most 200 characters. Empty for other "
         "steps.",
+    ]
+    policy: Annotated[
+        StepPolicy | None,
+        "What the contact policy said to a `send` or `in_app` step; null for other steps, and where it was not asked.",
     ]
     event_id: Annotated[
         ObjectId | None, "The id of the event that the step recorded, or that ended its wait; null if there is none."
@@ -155,7 +185,8 @@ class EnrollmentStep:
     @classmethod
     def of(cls, step: RunWithWebhook, waits: Mapping[int, Waiting]) -> "EnrollmentStep":
         webhook = Webhook.of(step.delivery, step, waits.get(step.delivery.id)) if step.delivery else None
-        return filled(cls, step.run, because=step.run.because or [], webhook=webhook)
+        policy = StepPolicy.of(step.run.policy) if step.run.policy else None
+        return filled(cls, step.run, because=step.run.because or [], policy=policy, webhook=webhook)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,6 +295,7 @@ _NOTED = EnrollmentStep(
     detail="Wrote last_order.",
     missing=["api.payload.coupon"],
     because=[],
+    policy=None,
     event_id=None,
     began_at=_ENTERED_AT,
     ended_at=_ENTERED_AT,
@@ -277,6 +309,7 @@ _SENDING = EnrollmentStep(
     detail="Sends POST to shop.example.",
     missing=[],
     because=[],
+    policy=None,
     event_id=None,
     began_at=_ENTERED_AT,
     ended_at=None,

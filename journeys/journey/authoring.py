@@ -28,6 +28,7 @@ from journeys.journey.warnings import warnings_of
 from journeys.models import Journey, JourneyRevision
 from journeys.rendering import Names
 from journeys.rules.hold_out import parse_hold_out
+from journeys.steps.contacting import NO_TOPIC, no_topic, silent_steps
 from journeys.steps.definition import names_within, parse_steps, readable_steps, require_known
 from journeys.steps.exit_rules import parse_exit_rules
 from journeys.steps.goals import parse_goals, require_countable
@@ -38,6 +39,7 @@ from journeys.steps.webhook_targets import Target
 YET_ABORTING = "active cannot be true yet: some have yet to leave the aborted journey, or to be decided."
 _CONDITIONS = frozenset({"event_where", "entry_conditions", "goals"})
 _CONTENT = frozenset({"steps", "exit_on"})
+_KEPT = _CONTENT | {"topic"}
 
 
 class InvalidJourney(Refusal):
@@ -151,6 +153,8 @@ def refusals_of(
         ("guards", lambda: parse_guards(journey.guards)),
         ("payload_schema", lambda: _check_payload_schema(journey)),
         ("hold_out", lambda: parse_hold_out(journey.hold_out)),
+        ("topic", lambda: _check_topic(journey, known) if known and "topic" not in kept else None),
+        ("steps", lambda: _require_topics(journey, steps, known) if known and "steps" not in kept else None),
         ("goals", lambda: _check_goals(journey, steps, stored="goals" in kept)),
     )
     yield from _refused(journey, checks, kept=kept)
@@ -178,7 +182,7 @@ def _kept(changed: Collection[str] | None) -> frozenset[str]:
     """The conditions, steps and exit rules that are as they were saved, and so is what they are checked against."""
     if changed is None:
         return frozenset()
-    kept = (_CONTENT if "trigger_type" in changed else _CONTENT | _CONDITIONS) - set(changed)
+    kept = (_KEPT if "trigger_type" in changed else _KEPT | _CONDITIONS) - set(changed)
     return kept - {"steps"} if "payload_schema" in changed else kept  # they read payloads
 
 
@@ -271,6 +275,18 @@ def _check_steps(
 ) -> None:
     names_read = None if journey.payload_schema is None else names
     parse_steps(steps, stored=stored, names=names_read, require_callable=require_callable, known=known)
+
+
+def _check_topic(journey: Journey, known: KnownInWorkspace) -> None:
+    if journey.topic is not None and journey.topic not in known.topics:
+        raise InvalidJourney("topic", f"topic {no_topic(journey.topic)}")
+
+
+def _require_topics(journey: Journey, steps: object, known: KnownInWorkspace) -> None:
+    """Refuses steps that write to people without a word on what about, where the contact policy wants one."""
+    silent = silent_steps(journey.topic, readable_steps(steps))
+    if silent and known.requires_topic:
+        raise one_of(InvalidJourney("steps", f"steps[{place}] {NO_TOPIC}") for place in silent)
 
 
 def _check_payload_schema(journey: Journey) -> None:

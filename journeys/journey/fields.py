@@ -61,6 +61,10 @@ class JourneyFields(Fields):
     hold_out: Annotated[
         Any, "The `share` of those who might enter that is held out, to compare; nobody by default.", _OBJECT
     ] = None
+    topic: Annotated[str | None, "What its messages are about: the key of a topic; nothing by default."] = None
+    on_opt_out: Annotated[
+        str, "Whether those inside who leave the topic, in all its channels, leave the journey: `exit`, or `skip`."
+    ] = "exit"
     managed_by: Annotated[str | None, MANAGED_BY] = None
 
 

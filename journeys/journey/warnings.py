@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from customers.conditions import tests_of
+from customers.models import Topic
 from engage.errors import Refusal
 from engage.resources.resource import DefinitionWarning
 from journeys.engine.connections.providers import provider_of
@@ -17,6 +18,7 @@ from journeys.journey.conditions import check_entry_conditions, check_event_wher
 from journeys.journey.past_moments import few_customers, moment_of_a_profile, past_for
 from journeys.models import Connection, Journey
 from journeys.rendering import Names
+from journeys.steps.contacting import NO_TOPIC, silent_steps
 from journeys.steps.course import Course, parse_course
 from journeys.steps.definition import names_within, parse_steps, readable_steps
 from journeys.steps.exit_rules import parse_exit_rules
@@ -179,10 +181,18 @@ def _past_moments(definition: _Definition) -> Iterator[DefinitionWarning]:
             yield replace(at_step, place=f"{at_step.place}.at")
 
 
+def _without_topic(definition: _Definition) -> Iterator[DefinitionWarning]:
+    silent = silent_steps(definition.journey.topic, definition.course.steps)
+    if silent and Topic.objects.filter(workspace=definition.journey.workspace_id).exists():
+        ids = list(definition.course.steps)
+        yield from (definition.at_step(ids[place], f"It {NO_TOPIC}") for place in silent)
+
+
 _CHECKS: tuple[Callable[[_Definition], Iterator[DefinitionWarning]], ...] = (
     _unreachable_steps,
     _broken_rules,
     _unescaped_markup,
     _status_as_text,
     _past_moments,
+    _without_topic,
 )

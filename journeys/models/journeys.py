@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from customers.contact.policy import LONGEST_TOPIC
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.audit.acting import LONGEST_ACTOR
 from engage.database.keys import KeyField
@@ -39,6 +40,12 @@ class Journey(InWrittenOrder):
         CLOSED = "closed"
         HELD = "held"
         ABORTED = "aborted"
+
+    class OnOptOut(models.TextChoices):
+        """What becomes of those inside who leave its topic, in all its channels."""
+
+        EXIT = "exit", "they leave the journey"
+        SKIP = "skip", "its messages are skipped"
 
     WRITTEN: ClassVar = ("entry_conditions", "event_where", "guards", "payload_schema", "goals", "hold_out")
 
@@ -79,6 +86,13 @@ class Journey(InWrittenOrder):
     payload_schema = models.JSONField(null=True, blank=True, help_text="What its payloads must be; unset: anything.")
     goals = models.JSONField(null=True, blank=True, help_text="What it is for, as events; unset: none.")
     hold_out = models.JSONField(null=True, blank=True, help_text="The share that it holds out; unset: none.")
+    topic = models.CharField(  # noqa: DJ001 (absent is not "")
+        max_length=LONGEST_TOPIC, null=True, blank=True, help_text="What its messages are about, by its key."
+    )
+    on_opt_out = models.CharField(
+        max_length=4, choices=OnOptOut, default=OnOptOut.EXIT, db_default=OnOptOut.EXIT,
+        help_text="What becomes of those inside who leave its topic.",
+    )  # fmt: skip
     managed_by = models.CharField(  # noqa: DJ001 (absent is not "")
         max_length=200,
         null=True,

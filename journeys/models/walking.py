@@ -191,6 +191,7 @@ class StepRun(models.Model):
     detail = models.TextField(blank=True, help_text="What it came to, in words.")
     missing = ArrayField(models.TextField(), default=list, help_text="Names in its templates that had no value.")
     because = models.JSONField(null=True, help_text="The values that decided which way a branch went, in words.")
+    policy = models.JSONField(null=True, help_text="What the contact policy said to a message, where it was asked.")
     event = models.ForeignKey(
         Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False,
         help_text="The event that it recorded, or that ended its wait.",

@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
 
 from engage.credentials.sealed import UnknownEncryptionKey
@@ -70,6 +71,7 @@ class WebhookDelivery(models.Model):
     give_up_at = models.DateTimeField(null=True, help_text="No attempt begins later; unset: the ladder's end decides.")
     answer_rules = models.JSONField(null=True, help_text="When an answer is ok, and what to keep of it.")
     kept_answer = models.JSONField(null=True, help_text="What was kept of the last answer, for later steps.")
+    contact = models.JSONField(null=True, help_text="By which its attempts ask whether it may be sent; unset: none do.")
 
     # Its attempts go with it. It may wait although its enrollment has ended: staff may have asked to send it again.
     table = Table(
@@ -117,6 +119,13 @@ class WebhookDelivery(models.Model):
                 fields=["workspace", "host", "source", "due_at"],
                 condition=Q(state="waiting"),
                 name="delivery_due_by_source",
+            ),
+            # Serves suppressing an address.
+            models.Index(
+                "workspace",
+                KeyTextTransform("address", "contact"),
+                condition=Q(contact__isnull=False, state__in=["waiting", "held"]),
+                name="delivery_waiting_by_address",
             ),
             # Serves the admin's list of failures, newest first. What succeeds at once is never in it.
             models.Index(

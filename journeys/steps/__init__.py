@@ -11,7 +11,7 @@
    editor.
 6. The kinds: webhook.py and send.py (sending.py), in_app.py, delay.py (moments.py, times_of_day.py), wait_for_event.py,
    wait_until.py, branch.py, split.py, update_profile.py, track_event.py and exit.py; templated.py is what those with
-   templates share.
+   templates share. contacting.py: what those share that write to people, and ask contact.py whether they may.
 7. request.py: what is sent, with webhook_url.py, webhook_headers.py, request_auth.py, webhook_targets.py, and
    secrets.py for what of it nobody reads again; answer_rules.py: what is made of the answer; provider.py: a
    connection, which is a request with inputs.py.

@@ -11,6 +11,7 @@ from customers.conditions import CustomerFacts, Facts
 from customers.conditions.fields import IDENTIFIER_COLUMNS
 from engage.json.instants import iso_utc
 from journeys.rendering import Rendering
+from journeys.steps.contact import Contact
 from journeys.steps.surroundings import NOTHING, Surroundings
 
 
@@ -68,7 +69,8 @@ class StepContext:
     due that has only now brought the customer here, each other one from now. `waits_until` is when the wait for a
     condition that has begun gives up. `kept` is what steps kept of their latest answers, by their ids. `entrance` is
     the caller's id of this entry. `drawn` are the paths that the customer took first at splits whose weights have been
-    changed, by index.
+    changed, by index. `topic` is what the journey says that it is
+    about, and `contact` what is known of writing to them, where that is asked for.
     """
 
     journey_id: str
@@ -86,6 +88,8 @@ class StepContext:
     surroundings: Surroundings = NOTHING
     kept: Mapping[str, Any] = field(default_factory=dict)
     drawn: Mapping[str, int] = field(default_factory=dict)
+    topic: str | None = None
+    contact: Contact | None = None
 
     @property
     def since(self) -> datetime:

@@ -9,12 +9,26 @@ from dataclasses import dataclass, field
 from time import monotonic, thread_time
 
 from engage.process.budget import TURN, Budget
+from journeys.steps.contacting import ContactingStep
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import ResumableStep, Step, WaitingStep, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.in_app import InApp
 from journeys.steps.links import LINK_NAMES
-from journeys.steps.results import Arrival, Ended, First, GoTo, Pause, Send, StepRecord, StepResult, Stop, Walk
+from journeys.steps.results import (
+    Arrival,
+    Ended,
+    First,
+    GoTo,
+    Pause,
+    Send,
+    StepRecord,
+    StepResult,
+    Stop,
+    TimedOut,
+    Walk,
+    step_record,
+)
 from journeys.steps.send import SendStep
 from journeys.steps.wait_until import WaitUntil
 
@@ -36,6 +50,7 @@ class Course:
     reads_answers: bool = False  # what its steps keep of them
     messages: frozenset[str] = frozenset()  # by their keys
     withdraws: bool = False  # what it has delivered, where an enrollment exits
+    asks: bool = False  # whether it may write to somebody
     redrawn: frozenset[str] = frozenset()  # splits whose weights were others in an earlier revision
 
     @property
@@ -57,6 +72,7 @@ def parse_course(steps: object, exit_on: object, redrawn: Iterable[str] = ()) ->
         reads_answers="steps" in written or "'delivery'" in written,  # as above
         connections=frozenset(step.connection for step in parsed if isinstance(step, SendStep)),
         messages=frozenset(step.message for step in delivering),
+        asks=any(isinstance(step, ContactingStep) for step in parsed),
         withdraws=any(step.withdraw_on_exit for step in delivering),
         redrawn=frozenset(redrawn),
     )
@@ -122,6 +138,11 @@ def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) ->
         if context.waits_from and isinstance(step, WaitingStep):
             context.waits_from = None  # the next one counts from when it begins
         return begun
+    if isinstance(arrival, TimedOut) and isinstance(step, ContactingStep):  # everything is asked again
+        reason = course.exit_rules.conditions and course.exit_rules.holding(context.facts())
+        if reason:
+            end = Ended(step_id=step.id, exited=True, reason=reason)
+            return StepResult(step_record(step, "skipped", reason, resumed=True), end)
     if isinstance(step, ResumableStep):
         return step.resume(context, arrival)
     raise ValueError(f"A step of type {step.type} is over when it has begun: nothing can resume it.")

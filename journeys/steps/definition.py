@@ -35,8 +35,8 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 # Steps that may stop a walk and are resumed later. All others end as soon as they begin.
 WaitingStep = Delay | WaitForEvent | WaitUntil
-ResumableStep = Webhook | SendStep | WaitingStep
-Step = ResumableStep | InApp | Branch | Split | UpdateProfile | TrackEvent | Exit
+ResumableStep = Webhook | SendStep | InApp | WaitingStep
+Step = ResumableStep | Branch | Split | UpdateProfile | TrackEvent | Exit
 # In the order in which authors are told of them.
 KINDS: tuple[type[Step], ...] = (
     Webhook,

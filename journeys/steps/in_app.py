@@ -19,10 +19,11 @@ from engage.json.documents import Part
 from engage.json.durations import duration_in_words
 from engage.json.storable import STORED_DEPTH
 from engage.notations.sizes import KIB
+from journeys.steps.contacting import ContactingStep
 from journeys.steps.context import StepContext
 from journeys.steps.durations import read_duration
-from journeys.steps.kinds import Kind, Way, following, way
-from journeys.steps.results import GoTo, InAppDelivery, StepFailed, StepResult, step_record
+from journeys.steps.kinds import Way, following, way
+from journeys.steps.results import GoTo, InAppDelivery, Resumption, StepFailed, StepResult, TimedOut, step_record
 from journeys.steps.templated import TemplatedJson, read_members
 from journeys.steps.written import WrittenStep
 
@@ -57,7 +58,7 @@ def _read_values(step: WrittenStep, part: Part) -> TemplatedJson:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InApp(Kind):
+class InApp(ContactingStep):
     """Makes a delivery of the message with this key."""
 
     type: ClassVar = "in_app"
@@ -68,6 +69,7 @@ class InApp(Kind):
         "where it is left out, a higher priority is shown first, and the message's texts read values as values.<name>."
     )
     examples: ClassVar = (
+        {"id": "notice", "message": "new-terms", "purpose": "transactional"},
         {
             "id": "offer",
             "message": "spring-sale",
@@ -75,6 +77,8 @@ class InApp(Kind):
             "priority": 5,
             "withdrawOnExit": True,
             "values": {"coupon": "{{ api.payload.coupon }}"},
+            "topic": "offers",
+            "window": {"from": "09:00", "until": "20:00"},
         },
     )
 
@@ -109,15 +113,28 @@ class InApp(Kind):
         return [way(self.next)]
 
     def begin(self, context: StepContext) -> StepResult:
+        return self._begun(context, resumed=False)
+
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
+        if not isinstance(arrival, TimedOut):
+            raise ValueError("Nothing but its time ends its wait.")  # noqa: TRY004  # the type itself is valid
+        return self._begun(context, resumed=True)
+
+    def _begun(self, context: StepContext, *, resumed: bool) -> StepResult:
+        """`resumed`: it has waited before it might be shown."""
         then = GoTo(step_id=self.next)
         if self.message not in context.surroundings.messages:
             why = f"The message {self.message!r} is not active, or has no content."
-            return StepResult(step_record=step_record(self, "skipped", why), then=then)
+            return StepResult(step_record=step_record(self, "skipped", why, resumed=resumed), then=then)
         rendering = context.rendering()
         try:
             values = self._values(self.values.render(rendering))
         except StepFailed as failed:
-            return StepResult(step_record(self, "failed", failed.detail, missing=rendering.missing), then)
+            record = step_record(self, "failed", failed.detail, resumed=resumed, missing=rendering.missing)
+            return StepResult(record, then)
+        asked = self.asked(context, self.sent(context, "in_app", resumed=resumed))
+        if asked is not None and asked.verdict != "send":
+            return self.held_back(asked, rendering.missing, resumed=resumed)
         delivery = InAppDelivery(
             message=self.message,
             values=values,
@@ -126,7 +143,10 @@ class InApp(Kind):
             withdraw_on_exit=self.withdraw_on_exit,
         )
         detail = f"Delivers the message {self.message!r}."
-        return StepResult(step_record(self, "done", detail, missing=rendering.missing, in_app=delivery), then)
+        record = step_record(
+            self, "done", detail, resumed=resumed, missing=rendering.missing, in_app=delivery, asked=asked
+        )
+        return StepResult(record, then)
 
     def _values(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         if not self.values.constant and (size := json_bytes(values)) > MAX_VALUES_BYTES:

@@ -20,7 +20,8 @@ from journeys.steps.templated import names_read
 from journeys.steps.webhook_targets import Target
 from journeys.steps.written import Known, Written
 
-FIELDS = ("url", "secretUrl", *OPTIONAL, "inputs", "html")
+FIELDS = ("url", "secretUrl", *OPTIONAL, "inputs", "html", "address")
+_ADDRESS = "to"  # the input that is the address, where a connection does not say which
 _NOWHERE = "https://missing.invalid/"
 
 
@@ -43,6 +44,8 @@ class Provider:
     missing: tuple[str, ...]
     sealed: bool  # whether a secret of it cannot be decrypted
     reads_links: bool
+    channel: str = "other"
+    address: str = _ADDRESS
 
     @property
     def kept_names(self) -> Names:
@@ -80,7 +83,9 @@ class Provider:
             raise StepFailed(f"To check inputs {over.message}") from None
         links = {name: rendering.scope.get(name, {}) for name in LINK_NAMES} if self.reads_links else {}
         with rendering.knowing(inputs=inputs, **links):
-            return self._rendered(rendering)
+            request = self._rendered(rendering)
+        address = inputs.get(self.address)
+        return replace(request, channel=self.channel, address=address if isinstance(address, str) else "")
 
     def _rendered(self, rendering: Rendering) -> WebhookRequest:
         request = replace(self.request.render(rendering), connection_id=self.id)
@@ -111,12 +116,12 @@ def parse_provider(
             require_callable=require_callable, known=known,
         )  # fmt: skip
         if "url" in fields and fields["url"].value == MASK and not stored:
-            replace(fields["url"], refusal=SecretNeeded).refuse(
-                "needs its value: nothing is stored that could be meant."
-            )
+            why = "needs its value: nothing is stored that could be meant."
+            replace(fields["url"], refusal=SecretNeeded).refuse(why)
         secret_url = read(lambda: "secretUrl" in fields and fields["secretUrl"].flag())
         request = read(lambda: read_beside(RequestTemplate, where, fields))
         html = read(lambda: _read_html(fields["html"], inputs) if "html" in fields else ())
+        address = read(lambda: _read_address(fields.get("address"), inputs))
     return Provider(
         id=connection_id,
         key=key,
@@ -127,6 +132,7 @@ def parse_provider(
         missing=missing,
         sealed=any(map(is_sealed, secrets.values())),
         reads_links=any(names_read(request, name) for name in LINK_NAMES),
+        address=address,
     )
 
 
@@ -140,6 +146,15 @@ def _readable(path: Path, value: Any) -> Any:
 def _names(inputs: Inputs | None) -> Names | None:
     """What templates may read of them; any, where they could not be read."""
     return None if inputs is None else inputs.names
+
+
+def _read_address(part: Part | None, inputs: Inputs | None) -> str:
+    if part is None or part.is_null:
+        return _ADDRESS
+    name = part.text()
+    if inputs is not None and not inputs.describes(name):
+        part.refuse(f"is {name!r}, which inputs does not describe.")
+    return name
 
 
 def _read_html(part: Part, inputs: Inputs | None) -> list[str]:

@@ -76,6 +76,8 @@ def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[TimedR
             return
         stop = walk.stop
         step_id, arrival = stop.step_id, stop.assumed
+        if context.contact and not walk.step_records[-1].resumed:
+            context.contact.waiting_since = context.now
         if isinstance(stop, Wait | AwaitEvent | AwaitChange):
             context.now = stop.due_at
         context.waits_until = stop.until if isinstance(stop, AwaitChange) else None

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
+from journeys.steps.contact import Asked
+
 State = Literal["done", "waiting", "failed", "skipped"]
 
 
@@ -35,6 +37,7 @@ class WebhookRequest:
 
     `answer_rules` are what is made of its answer, as JSON; no attempt begins later than `give_up_after` from its start.
     If it is sent by a connection, that has the circuit. `secret_url` is called in place of `url`, which is shown.
+    `channel` and `address`: by which way it goes to whom.
     """
 
     method: str
@@ -46,6 +49,8 @@ class WebhookRequest:
     give_up_after: timedelta | None = None
     connection_id: str | None = None
     secret_url: str | None = field(default=None, repr=False)
+    channel: str = "other"
+    address: str = field(default="", repr=False)
 
     @property
     def authority(self) -> str:
@@ -68,8 +73,10 @@ class StepRecord(NamedTuple):
     """The result of one step: a row of the enrollment's history.
 
     `resumed`: this is the end of a step that began in an earlier walk. The state `waiting` is a delay, a wait for an
-    event, or a webhook to be sent. `missing` lists the template variables without a value. None in `writes` deletes.
-    `because` quotes the values that decided, which `detail` never does.
+    event, a webhook to be sent, or a message that may not be
+    sent yet. `missing` lists the template variables without a value. None in `writes` deletes.
+    `because` quotes the values that decided, which `detail` never does. `asked` is what the contact
+    policy said, where it was asked.
 
     A walk makes one for each step, and a tuple is made in a third of the time of a frozen dataclass.
     """
@@ -86,6 +93,7 @@ class StepRecord(NamedTuple):
     request: WebhookRequest | None = None
     heard: AlreadyHappened | None = None
     in_app: InAppDelivery | None = None
+    asked: Asked | None = None
 
 
 class NamedStep(Protocol):
@@ -111,10 +119,11 @@ def step_record(
     request: WebhookRequest | None = None,
     heard: AlreadyHappened | None = None,
     in_app: InAppDelivery | None = None,
+    asked: Asked | None = None,
 ) -> StepRecord:
     """The step's record."""
     return StepRecord(
-        step.id, step.type, resumed, state, detail, missing, because, writes, tracked, request, heard, in_app
+        step.id, step.type, resumed, state, detail, missing, because, writes, tracked, request, heard, in_app, asked
     )
 
 
@@ -151,10 +160,11 @@ class Heard:
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """The webhook's final result; `reason` describes it in a sentence."""
+    """The webhook's final result; `reason` describes it in a sentence. `dropped`: it may not be sent any more."""
 
     ok: bool
     reason: str
+    dropped: bool = False
 
 
 Arrival = First | TimedOut | Heard | Answered

@@ -13,11 +13,13 @@ from engage.json.described import taken_from, told, within
 from engage.json.documents import Fields, Part, Reading
 from engage.process.budget import OverBudget
 from journeys.rendering import Names, Rendering
+from journeys.steps.contact import OTHER
+from journeys.steps.contacting import ContactingStep
 from journeys.steps.context import StepContext
 from journeys.steps.inputs import Inputs
 from journeys.steps.kinds import KeptBy
 from journeys.steps.provider import Provider
-from journeys.steps.results import StepFailed, WebhookRequest
+from journeys.steps.results import Resumption, StepFailed, StepResult, TimedOut, WebhookRequest
 from journeys.steps.sending import SendingStep
 from journeys.steps.templated import TemplatedJson, is_constant, read_members
 from journeys.steps.written import WrittenStep
@@ -76,7 +78,7 @@ def _mistakes(given: Mapping[str, Any], wanted: Inputs) -> list[tuple[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SendStep(SendingStep):
+class SendStep(ContactingStep, SendingStep):
     """Sends by the connection with this key."""
 
     type: ClassVar = "send"
@@ -93,6 +95,14 @@ class SendStep(SendingStep):
             "connection": "postmark",
             "inputs": {"to": "{{ customer.email }}", "template": "welcome"},
             "onFailure": "exit",
+            "topic": "offers",
+            "window": {"from": "09:00", "until": "20:00"},
+        },
+        {
+            "id": "receipt",
+            "connection": "postmark",
+            "inputs": {"to": "{{ customer.email }}"},
+            "purpose": "transactional",
         },
     )
 
@@ -127,6 +137,27 @@ class SendStep(SendingStep):
         with rendering.escaping():
             inputs |= TemplatedJson(html, constant).render(rendering)
         return inputs
+
+    def _going(
+        self, context: StepContext, request: WebhookRequest, missing: tuple[str, ...], *, resumed: bool
+    ) -> StepResult:
+        sent = self.sent(context, request.channel, request.address, resumed=resumed)
+        sent = replace(sent, give_up_after=request.give_up_after)
+        asked = self.asked(context, sent)
+        if asked is not None and asked.verdict != "send":
+            return self.held_back(asked, missing, resumed=resumed)
+        if sent.since is not None and request.give_up_after is not None:
+            request = replace(request, give_up_after=sent.since + request.give_up_after - context.now)
+        return self._sends(request, missing, resumed=resumed, asked=asked)
+
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
+        if isinstance(arrival, TimedOut):
+            return self._begun(context, resumed=True)
+        return super().resume(context, arrival)
+
+    def channel_of(self, context: StepContext) -> str:
+        provider = context.surroundings.providers.get(self.connection)
+        return "" if provider is None or provider.channel == OTHER else provider.channel
 
     def mistakes(self, wanted: Inputs) -> list[tuple[str, str]]:
         """What of its inputs can never be right for a connection that wants these: where, and why."""

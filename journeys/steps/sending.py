@@ -7,6 +7,7 @@ from typing import ClassVar
 from customers.event_rules import CONFIRMATION_WANTED
 from engage.json.described import told, written
 from journeys.rendering import Rendering
+from journeys.steps.contact import Asked
 from journeys.steps.context import StepContext
 from journeys.steps.kinds import EXITED, Kind, Way, following, way
 from journeys.steps.links import LINK_NAMES
@@ -74,24 +75,39 @@ class SendingStep(Kind):
         return [way(self.next)]
 
     def begin(self, context: StepContext) -> StepResult:
+        return self._begun(context, resumed=False)
+
+    def _begun(self, context: StepContext, *, resumed: bool) -> StepResult:
+        """`resumed`: it has waited before it might send."""
         rendering = self.rendering(context)
         try:
             request = self.rendered(context, rendering)
         except StepSkipped as skipped:
-            record = step_record(self, "skipped", skipped.detail, missing=rendering.missing)
+            record = step_record(self, "skipped", skipped.detail, resumed=resumed, missing=rendering.missing)
             return StepResult(step_record=record, then=GoTo(step_id=self.next))
         except StepFailed as failed:
-            record = step_record(self, "failed", failed.detail, missing=rendering.missing)
+            record = step_record(self, "failed", failed.detail, resumed=resumed, missing=rendering.missing)
             return StepResult(step_record=record, then=self._after_failure(failed.detail))
+        return self._going(context, request, rendering.missing, resumed=resumed)
+
+    def _going(
+        self, context: StepContext, request: WebhookRequest, missing: tuple[str, ...], *, resumed: bool
+    ) -> StepResult:
+        return self._sends(request, missing, resumed=resumed)
+
+    def _sends(
+        self, request: WebhookRequest, missing: tuple[str, ...], *, resumed: bool, asked: Asked | None = None
+    ) -> StepResult:
         detail = f"Sends {request.method} to {request.authority}."
-        return StepResult(
-            step_record=step_record(self, "waiting", detail, missing=rendering.missing, request=request),
-            then=Send(step_id=self.id),
-        )
+        record = step_record(self, "waiting", detail, resumed=resumed, missing=missing, request=request, asked=asked)
+        return StepResult(step_record=record, then=Send(step_id=self.id))
 
     def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         if not isinstance(arrival, Answered):
             raise ValueError("A request is over with its final result.")  # noqa: TRY004  # the type itself is valid
+        if arrival.dropped:
+            record = step_record(self, "skipped", arrival.reason, resumed=True)
+            return StepResult(step_record=record, then=GoTo(step_id=self.next))
         record = step_record(self, "done" if arrival.ok else "failed", arrival.reason, resumed=True)
         then = GoTo(step_id=self.next) if arrival.ok else self._after_failure(arrival.reason)
         return StepResult(step_record=record, then=then)

@@ -34,6 +34,9 @@ class Known(Protocol):
     @property
     def variables(self) -> Collection[str]: ...
 
+    @property
+    def topics(self) -> Collection[str]: ...
+
     def connection(self, key: str) -> Inputs | None:
         """What the connection with this key wants to be given; None if there is no such connection."""
 

@@ -106,6 +106,7 @@ def test_an_enrollment_tells_where_it_stands_and_when_it_goes_on(server: ServerC
                     "detail": run.detail,
                     "missing": [],
                     "because": [],
+                    "policy": None,
                     "eventId": None,
                     "beganAt": iso_utc(run.began_at),
                     "endedAt": None,

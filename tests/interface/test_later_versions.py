@@ -82,6 +82,8 @@ MAKING = {
     "journeys/engine/feed/reading.py": ["own"], "journeys/tasks.py": ["message"],
     "customers/contact/saying.py": ["known_value"], "customers/api/bodies.py": ["asked"],
     "customers/api/suppressions.py": ["known_value", "known_value"],
+    "customers/contact/suppressed.py": ["known_value"], "journeys/engine/connections/contacts.py": ["known_value"],
+    "journeys/engine/webhooks/asking_again.py": ["known_value"],
     "customers/api/consents.py": ["known_value", "known_value", "known_value"],
 }  # fmt: skip
 OPENING = {

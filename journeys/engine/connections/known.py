@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from customers.models import ContactRules, Topic
 from engage.database.sql import Statement
 from journeys.engine.connections.messages import MESSAGES
 from journeys.engine.connections.providers import provider_of
@@ -29,6 +30,16 @@ class KnownInWorkspace:
     @cached_property
     def variables(self) -> Collection[str]:
         return frozenset(_VARIABLES.column(workspace_id=self.workspace_id))
+
+    @cached_property
+    def topics(self) -> Collection[str]:
+        return frozenset(Topic.objects.filter(workspace=self.workspace_id).values_list("key", flat=True))
+
+    @cached_property
+    def requires_topic(self) -> bool:
+        """Whether what is saved has to say what it is about."""
+        rules = ContactRules.objects.filter(workspace=self.workspace_id).first()
+        return rules is not None and rules.policy.get("requireTopic") is True
 
     def connection(self, key: str) -> Inputs | None:
         """What the connection wants to be given."""

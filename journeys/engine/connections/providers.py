@@ -1,5 +1,6 @@
 """Connections, parsed. A process keeps those that it used last, for as long as they are as they were stored."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from engage.json.compact import ascii_json
@@ -18,6 +19,7 @@ def provider_of(connection: Connection) -> Provider:
     provider = _known.get(version)
     if provider is None:
         provider = parse_provider(connection.definition, connection_id=connection.id, key=connection.key, stored=True)
+        provider = replace(provider, channel=connection.channel)
         if not provider.sealed:
             _known.keep(version, provider, size=_BYTES_OF_JSON * len(ascii_json(connection.definition)))
     return provider

@@ -9,7 +9,8 @@ from django.db.models.functions import Cast
 from engage.errors import Refusal
 from engage.process.budget import OverBudget
 from journeys.engine.connections.providers import provider_of
-from journeys.models import Connection, Enrollment, JourneyRevision
+from journeys.models import Connection, Enrollment, Journey, JourneyRevision
+from journeys.steps.contacting import ContactingStep
 from journeys.steps.definition import Step, parse_steps
 from journeys.steps.provider import Provider
 from journeys.steps.send import SendStep
@@ -38,6 +39,17 @@ def _connections(workspace_id: str) -> Iterator[Provider]:
 def journeys_sending_by(*, workspace_id: str, key: str) -> list[str]:
     """The keys of the journeys that send by the connection."""
     return sorted({journey for journey, _ in _sending(workspace_id, key)})
+
+
+def journeys_about(workspace_id: str, topic: str) -> list[str]:
+    """The journeys that name the topic, themselves or in a step, in words."""
+    whole = Journey.objects.filter(workspace=workspace_id, topic=topic).values_list("key", flat=True)
+    of_steps = {
+        key
+        for key, steps in _in_use(workspace_id, naming='"topic"')
+        if any(isinstance(step, ContactingStep) and step.topic == topic for step in steps)
+    }
+    return sorted(f"the journey {key}" for key in of_steps.union(whole))
 
 
 def journeys_broken_by(provider: Provider, *, workspace_id: str) -> list[str]:

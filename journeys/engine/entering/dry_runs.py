@@ -23,6 +23,7 @@ from customers.models import Customer
 from engage.database.object_ids import row_with_id
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
+from journeys.engine.connections.contacts import Contacts
 from journeys.engine.connections.surroundings import surroundings_for
 from journeys.engine.enrollments.drawn_ways import drawn_ways
 from journeys.engine.enrollments.revisions import courses_of
@@ -35,6 +36,7 @@ from journeys.engine.entering.waiting_jobs import Supposed, supposed_jobs
 from journeys.models import Journey, JourneyRevision
 from journeys.models.choices import ElseStoodIn, ScheduledFor, TimezoneOfJob, of_zone
 from journeys.rules.entry_rules import Decision, Verdict
+from journeys.steps.contact import Contact
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.course import Course
 from journeys.steps.rehearsal import Rehearsal, rehearse
@@ -217,9 +219,17 @@ def rehearse_journey(
         now=now,
         entrance=entrance,
         surroundings=surroundings_for(journey.workspace_id, course),
+        topic=journey.topic,
+        contact=_contact(journey, customer) if course.asks else None,
         drawn=drawn_ways([key] if course.redrawn else []).get(key, {}),
     )
     return rehearse(course, context)
+
+
+def _contact(journey: Journey, customer: Customer) -> Contact | None:
+    """What the steps ask before they write to the customer; nothing is counted."""
+    contacts = Contacts(customers=[(journey.workspace_id, customer.id)], at_once=True)
+    return contacts.contact(journey.workspace_id, customer.id, topic=journey.topic)
 
 
 def _due(customer_ids: Sequence[str], terms: Terms) -> Sequence[tuple[datetime | None, str | None]]:

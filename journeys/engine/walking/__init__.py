@@ -14,7 +14,7 @@ A wait is a `due_at` in PostgreSQL. loop.py goes from batch to batch. What happe
 Events that are recorded, by a step or by a call (recording.py), end enrollments, move those that wait for them, and
 start journeys (reactions.py); imported_events.py has those of a file, and event_dry_runs.py says what they would do.
 Whoever writes a profile ends the waits for a condition that it meets (watching.py). Wishes that have to be confirmed
-are told by events (confirmations.py).
+are told by events (confirmations.py). An opt-out ends what it is about (opted_out.py).
 
 An enrollment whose steps raise is held back and tried again alone; after five attempts it is given up, and its history
 says why. A failure that might affect any work (engage/database/outages.py) does not count as an attempt. Webhooks are

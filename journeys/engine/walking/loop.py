@@ -14,6 +14,7 @@ from engage.credentials.sealed import UnknownEncryptionKey
 from engage.notations.sizes import KIB
 from engage.process import tracing
 from engage.redis.metric_counters import GIVEN_UP, metric_counters
+from journeys.engine.connections.contacts import Contacts
 from journeys.engine.connections.surroundings import surroundings_of
 from journeys.engine.due import Due
 from journeys.engine.enrollments.drawn_ways import drawn_ways
@@ -223,6 +224,7 @@ def _walk_all(positions: Sequence[Position]) -> _Batch:
     _know_what_was_drawn(positions, readable)
     early = earliest_events(_listeners(positions, readable))
     surroundings = surroundings_of([(workspaces[revision_id], course) for revision_id, course in readable.items()])
+    contacts = _contacts(positions, readable)
     now, length = time.thread_time(), 0
     until, at_latest = now + _BATCH_SECONDS, time.monotonic() + _LONGEST_BATCH_SECONDS
     for place, position in enumerate(positions):
@@ -230,19 +232,40 @@ def _walk_all(positions: Sequence[Position]) -> _Batch:
             batch.left = [other.claimed for other in positions[place:]]
             break
         around = surroundings.get(position.workspace_id, NOTHING)
-        length += _try(position, courses, batch, early=early.get(position.claimed.id), surroundings=around)
+        length += _try(
+            position, courses, batch, early=early.get(position.claimed.id), surroundings=around, contacts=contacts
+        )
         began, now = now, time.thread_time()
         if now - began > _SLOW_SECONDS:
             log.warning("walk_slow", **position.names, seconds=round(now - began, 3))
+    while contacts and (unreachable := contacts.look_up()):
+        again = [one.position for one in batch.walks if one.position.customer_id in unreachable]
+        batch.walks = [one for one in batch.walks if one.position.customer_id not in unreachable]
+        for position in again:
+            around = surroundings.get(position.workspace_id, NOTHING)
+            _try(position, courses, batch, early=early.get(position.claimed.id), surroundings=around, contacts=contacts)
     return batch
 
 
+def _contacts(positions: Sequence[Position], readable: Mapping[int, Course]) -> Contacts | None:
+    """What is known of writing to those whose steps may ask for that, if there are any."""
+    asking = {revision_id for revision_id, course in readable.items() if course.asks}
+    asked = {(one.workspace_id, one.customer_id) for one in positions if one.asks and one.revision_id in asking}
+    return Contacts(customers=asked) if asked else None
+
+
 def _try(
-    position: Position, courses: Courses, batch: _Batch, *, early: EarlyEvent | None, surroundings: Surroundings
+    position: Position,
+    courses: Courses,
+    batch: _Batch,
+    *,
+    early: EarlyEvent | None,
+    surroundings: Surroundings,
+    contacts: Contacts | None,
 ) -> int:
     """Walks one, or notes why it cannot be walked; about how many characters that leads to writing."""
     try:
-        walk = _walk(position, courses, early=early, surroundings=surroundings)
+        walk = _walk(position, courses, early=early, surroundings=surroundings, contacts=contacts)
     except UnknownStepType as error:
         if not batch.unknown:
             log.warning("steps_unknown", **position.names, error=error.message)
@@ -312,11 +335,20 @@ def _length(walk: Walk) -> int:
     return length
 
 
-def _walk(position: Position, courses: Courses, *, early: EarlyEvent | None, surroundings: Surroundings) -> Walk:
+def _walk(
+    position: Position,
+    courses: Courses,
+    *,
+    early: EarlyEvent | None,
+    surroundings: Surroundings,
+    contacts: Contacts | None,
+) -> Walk:
     if position.claimed.attempts > MAX_ATTEMPTS:
         return _given_up(position)
     course = courses.of(position.revision_id)
-    context = position.context(early=early, surroundings=surroundings)
+    context = position.context(
+        early=early, surroundings=surroundings, contact=position.contact(contacts) if contacts else None
+    )
     begun = None if position.began_in is None else courses.of(position.began_in).steps.get(position.step_id)
     walk = walk_on(course, context, step_id=position.step_id, arrival=position.arrival(course), begun=begun)
     exits = (course.withdraws or position.moved) and isinstance(walk.stop, Ended) and walk.stop.exited

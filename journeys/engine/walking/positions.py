@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 from engage.database.sql import Rows, Statement
 from engage.process.request_log import Trail
+from journeys.engine.connections.contacts import Contacts
 from journeys.engine.enrollments.early_events import Listener
 from journeys.engine.enrollments.knowledge import Called, called_by, customer_facts, last_event, payload_of
 from journeys.engine.enrollments.transitions import BEGAN_IN, CLAIMED, STILL_CLAIMED, ClaimedEnrollment
 from journeys.models import WebhookDelivery
+from journeys.steps.contact import Contact
 from journeys.steps.context import EarlyEvent, StepContext
 from journeys.steps.course import Course
 from journeys.steps.events import EventPattern, nothing_known
@@ -58,7 +60,13 @@ class Position:
     kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
     drawn: Mapping[str, int] = field(default_factory=dict, repr=False)
 
-    def context(self, *, early: EarlyEvent | None = None, surroundings: Surroundings = NOTHING) -> StepContext:
+    def context(
+        self,
+        *,
+        early: EarlyEvent | None = None,
+        surroundings: Surroundings = NOTHING,
+        contact: Contact | None = None,
+    ) -> StepContext:
         """What its steps may refer to, built by each call; to be dropped after the walk.
 
         `early` is what its listener heard.
@@ -80,6 +88,8 @@ class Position:
             surroundings=surroundings,
             kept=self.kept,
             drawn=self.drawn,
+            topic=row["topic"],
+            contact=contact,
         )
 
     def listener(self, course: Course) -> Listener | None:
@@ -106,6 +116,16 @@ class Position:
     @property
     def journey_id(self) -> str:
         return str(self._row["journey_id"])
+
+    @property
+    def asks(self) -> bool:
+        """Whether its workspace has anything by which writing to people is decided."""
+        return bool(self._row["asks"])
+
+    def contact(self, contacts: Contacts) -> Contact | None:
+        """What its walk asks, if there is anything."""
+        topic, since = self._row["topic"], self._row["step_began_at"]
+        return contacts.contact(self.workspace_id, self.customer_id, topic=topic, waiting_since=since)
 
     @property
     def revision_ids(self) -> tuple[int, ...]:
@@ -141,9 +161,10 @@ class Walked(NamedTuple):
 _READ = Statement(
     """
 SELECT enrollment.id, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
+       journey.topic, EXISTS (SELECT FROM customers_contactrules WHERE workspace_id = enrollment.workspace_id) AS asks,
        journey.held_at IS NOT NULL AS held,
        CASE WHEN journey.per_minute IS NOT NULL THEN journey.resumed_at END AS paced,
-       enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
+       enrollment.revision_id, enrollment.step_id, enrollment.step_began_at,
        enrollment.awaits_event, enrollment.watches_until, enrollment.chain, enrollment.steps_begun, enrollment.error,
        enrollment.moves IS NOT NULL AS moved, {began_in} AS began_in,
        job.trigger_id, job.payload AS own_payload, job.entrance,
@@ -202,7 +223,7 @@ def _position(claimed: ClaimedEnrollment, row: dict[str, Any], called: Called) -
         customer_id=row["customer_id"],
         revision_id=row["revision_id"],
         step_id=row["step_id"],
-        began=row["began"],
+        began=row["step_began_at"] is not None,
         heard=row["awaits_event"] == "",
         answer=_answer(row),
         steps_begun=row["steps_begun"],
@@ -230,4 +251,6 @@ def _answer(row: dict[str, Any]) -> Answered | None:
     """The result of the current step's webhook; None if it has none."""
     if row["delivery_state"] is None:
         return None
-    return Answered(ok=row["delivery_state"] == WebhookDelivery.State.DELIVERED, reason=row["delivery_result"])
+    state = row["delivery_state"]
+    dropped = state == WebhookDelivery.State.DROPPED  # with an enrollment that goes on: it might not be sent any more
+    return Answered(ok=state == WebhookDelivery.State.DELIVERED, reason=row["delivery_result"], dropped=dropped)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from customers.contact.rings import NewRing, write_rings
 from customers.events import NewEvent
 from customers.models import Event
 from customers.profile import ProfileChange, merge_attributes
@@ -63,6 +64,7 @@ def write_walks(walks: Sequence[Walked]) -> Due:
     requests = [(entry, entry.step_record.request) for entry in entries if entry.step_record.request]
     _insert_deliveries(requests)
     _insert_in_app([(entry, entry.step_record.in_app) for entry in entries if entry.step_record.in_app])
+    _write_rings(entries)
     withdraw_of_exited([walked.position.claimed.id for walked in walks if walked.walk.withdraws])
     go_on([_stop(walked) for walked in walks])
     watch({one.position.customer_id for one in walks if one.walk.may_exit or isinstance(one.walk.stop, AwaitChange)})
@@ -109,17 +111,34 @@ def _profile_changes(entries: Iterable[_NewRun]) -> list[ProfileChange]:
     ]
 
 
+def _write_rings(entries: Iterable[_NewRun]) -> None:
+    """What was sent is counted in the transaction that has the customer locked: so caps are exact."""
+    rings = [
+        NewRing(entry.position.workspace_id, entry.position.customer_id, cap, times)
+        for entry in entries
+        if entry.step_record.asked
+        for cap, times in entry.step_record.asked.rings.items()
+    ]
+    if rings:
+        write_rings(rings)
+
+
 # Rows are updated by key (docs/sql.md).
 _END_WAITING = Statement(
     """
 UPDATE journeys_steprun run
-SET state = ended.state, detail = ended.detail, event_id = ended.event_id, ended_at = now()
+SET state = ended.state, detail = ended.detail, event_id = ended.event_id,
+    policy = coalesce(ended.policy, run.policy), ended_at = CASE WHEN ended.state <> 'waiting' THEN now() END
 FROM {ended} WHERE run.enrollment_id = ANY(ARRAY[ended.enrollment_id]) AND run.ordinal = ended.ordinal
 """,
     ended=Rows(
-        "ended", {"enrollment_id": "text", "ordinal": "int", "state": "text", "detail": "text", "event_id": "text"}
+        "ended",
+        {
+            "enrollment_id": "text", "ordinal": "int", "state": "text", "detail": "text", "event_id": "text",
+            "policy": "jsonb",
+        },
     ),
-)
+)  # fmt: skip
 
 
 def _end_waiting(entries: Iterable[_NewRun]) -> None:
@@ -130,11 +149,16 @@ def _end_waiting(entries: Iterable[_NewRun]) -> None:
             entry.step_record.state,
             entry.step_record.detail,
             _event_that_came(entry),
+            _policy(entry.step_record),
         )
         for entry in entries
     ]
     if rows:
         _END_WAITING.execute(ended=rows)
+
+
+def _policy(record: StepRecord) -> str | None:
+    return json.dumps(record.asked.policy) if record.asked else None
 
 
 def _event_that_came(entry: _NewRun) -> str | None:
@@ -146,9 +170,10 @@ def _event_that_came(entry: _NewRun) -> str | None:
 _INSERT_RUNS = Statement(
     """
 INSERT INTO journeys_steprun
-    (workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, because, event_id, began_at, ended_at)
+    (workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, because, event_id, policy, began_at,
+     ended_at)
 SELECT workspace_id, enrollment_id, ordinal, step_id, type, state, detail,
-       ARRAY(SELECT jsonb_array_elements_text(missing)), because, event_id, now(),
+       ARRAY(SELECT jsonb_array_elements_text(missing)), because, event_id, policy, now(),
        CASE WHEN state <> 'waiting' THEN now() END
 FROM {runs}
 """,
@@ -157,6 +182,7 @@ FROM {runs}
         {
             "workspace_id": "text", "enrollment_id": "text", "ordinal": "int", "step_id": "text", "type": "text",
             "state": "text", "detail": "text", "missing": "jsonb", "because": "jsonb", "event_id": "text",
+            "policy": "jsonb",
         },
     ),
 )  # fmt: skip
@@ -175,6 +201,7 @@ def _insert_runs(entries: Iterable[_NewRun]) -> None:
             json.dumps(record.missing) if record.missing else "[]",
             json.dumps(record.because) if record.because else None,
             entry.event_id,
+            _policy(record),
         )
         for entry in entries
         for record in (entry.step_record,)
@@ -186,9 +213,9 @@ def _insert_runs(entries: Iterable[_NewRun]) -> None:
 _INSERT_DELIVERIES = Statement(
     """
 INSERT INTO journeys_webhookdelivery
-    (workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules, give_up_at,
-     state, result, attempts, due_at, again)
-SELECT workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules,
+    (workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules, contact,
+     give_up_at, state, result, attempts, due_at, again)
+SELECT workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules, contact,
        now() + seconds * interval '1 second', 'waiting', '', 0, now(), false
 FROM {requests}
 """,
@@ -197,6 +224,7 @@ FROM {requests}
         {
             "workspace_id": "text", "enrollment_id": "text", "ordinal": "int", "source": "text", "host": "text",
             "method": "text", "url": "text", "headers": "jsonb", "body": "text", "answer_rules": "jsonb",
+            "contact": "jsonb",
             "seconds": "float",
         },
     ),
@@ -218,6 +246,7 @@ def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> No
                     json.dumps(stored_headers(request.headers, request.secret_url)),
                     request.body,
                     None if request.answer_rules is None else json.dumps(request.answer_rules),
+                    json.dumps(entry.step_record.asked.of_delivery) if entry.step_record.asked else None,
                     None if request.give_up_after is None else request.give_up_after.total_seconds(),
                 )
                 for entry, request in requests

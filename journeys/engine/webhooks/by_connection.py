@@ -41,7 +41,7 @@ _CONTENT_TYPE = "content-type"
 # A minute: the connection may be saved by another clock, and by a transaction that began before the step.
 _CHANGED = Statement("""
 SELECT sent.id, sent.enrollment_id, sent.workspace_id, sent.source, sent.host, connection.host AS goes_to, run.step_id,
-       entered.revision_id, journey.id AS journey_id, journey.name AS journey_name,
+       entered.revision_id, journey.id AS journey_id, journey.name AS journey_name, journey.topic,
        now() AS now
 FROM unnest({ids}::bigint[]) AS asked (id)
 CROSS JOIN LATERAL (SELECT * FROM journeys_webhookdelivery known WHERE known.id = asked.id LIMIT 1) AS sent
@@ -149,6 +149,7 @@ def _context(row: dict[str, Any], known: Facts, around: Surroundings) -> StepCon
         payload=known.payload,
         event=event or None,
         chain=0,
+        topic=row["topic"],
         now=known.now,
         entrance=known.entrance,
         kept=known.kept,

@@ -4,6 +4,8 @@ from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
 from journeys.engine.enrollments.trails import CALLED
 
+LEASE_SECONDS = 30
+BEGIN_SECONDS = 0.5  # after a claim has begun, its attempts begin within these
 _MOST_SUSPENDED = 500  # how many more deliveries to a host a claim looks at while any journey is held
 
 # The hosts at which something may be due, by their notes (due_hosts.py).
@@ -241,7 +243,8 @@ claimed AS (
     RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host,
         delivery.source, delivery.method, delivery.url, delivery.headers, delivery.body,
         delivery.attempts + 1 AS number, delivery.again, delivery.give_up_at,
-        delivery.answer_rules::text AS answer_rules, delivery.due_at::text AS leased_until,
+        delivery.answer_rules::text AS answer_rules, delivery.contact::text AS contact,
+        delivery.due_at::text AS leased_until,
         taken.probe_id IS NOT NULL AS probes_host, taken.source_probe_id IS NOT NULL AS probes_source,
         {secrets} AS secrets, clock_timestamp() AS at,
         extract(epoch FROM clock_timestamp() - taken.due_at)::float8 AS seconds_late

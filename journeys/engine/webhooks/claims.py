@@ -14,8 +14,10 @@
 6. A delivery whose journey is held is suspended. The journey's row is locked against a resumption meanwhile, which
    therefore finds it. A claim may be older than a hold that has been answered, so an attempt only begins for a moment
    after its claim began to look; later, it is looked at again, or given back.
-7. What goes by a connection is filled in anew if that was changed (by_connection.py).
-8. A delivery that cannot be read, because the key is missing that decrypts it, or a later version has stored it, costs
+7. What was asked about when its step began is asked about again, and dropped if it may not be sent any more
+   (asking_again.py).
+8. What goes by a connection is filled in anew if that was changed (by_connection.py).
+9. A delivery that cannot be read, because the key is missing that decrypts it, or a later version has stored it, costs
    the others nothing: it keeps its lease, and its `result` says why it waits. No attempt is used up. So do pushes.
 """
 
@@ -33,8 +35,9 @@ import structlog
 from engage.credentials.encryption import decrypted, decrypted_json
 from engage.database.sql import Rows, Statement
 from engage.process.request_log import Trail
+from journeys.engine.webhooks.asking_again import without_barred
 from journeys.engine.webhooks.by_connection import filled_in
-from journeys.engine.webhooks.claim_statements import CLAIM, NOT_HELD
+from journeys.engine.webhooks.claim_statements import BEGIN_SECONDS, CLAIM, LEASE_SECONDS, NOT_HELD
 from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.engine.webhooks.signing_secrets import current_secrets
 from journeys.models.credentials import SECRET_URL
@@ -43,10 +46,7 @@ from journeys.rules.failures import for_the_record
 from journeys.steps.answer_rules import stored_answer_rules
 
 log = structlog.get_logger(__name__)
-LEASE_SECONDS = 30
-# After a claim has begun, its attempts begin within the first of these. A claim that takes longer than the second is
-# looked at again.
-BEGIN_SECONDS, _CLAIM_SECONDS = 0.5, 0.25
+_CLAIM_SECONDS = 0.25  # a claim that takes longer is looked at again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,12 +142,14 @@ def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
             workspaces=list(slots.of_workspaces.items()),
         )
         slots.paced, suspended = found[0]["paced"], found[0]["suspended"]
-        rows, back = filled_in([row for row in found if row["id"] is not None])
+        rows = without_barred(taken := [row for row in found if row["id"] is not None])
+        barred = len(taken) - len(rows)
+        rows, back = filled_in(rows)
         if back:
             _GIVE_BACK.execute(unsent=[(row["id"], row["number"], row["leased_until"]) for row in back])
         rows = [traced(row) for row in rows]
         claimed, unready = opened(rows, partial(_claimed, asked=asked), _SAY_WHY_OF_WEBHOOKS)
-        if claimed or not (unready or suspended or back):
+        if claimed or not (unready or suspended or back or barred):
             break
     return _confirmed(claimed, asked)
 

@@ -10,7 +10,8 @@ from engage.database.sql import Statement
 from engage.redis.metric_counters import WEBHOOKS, metric_counters
 from journeys.engine.due import Due
 from journeys.engine.enrollments.trails import CALLED
-from journeys.engine.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, traced
+from journeys.engine.webhooks.claim_statements import LEASE_SECONDS
+from journeys.engine.webhooks.claims import ClaimedDelivery, traced
 from journeys.engine.webhooks.results import given_up, write_each
 
 _MOST = 500

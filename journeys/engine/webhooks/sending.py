@@ -28,7 +28,8 @@ from engage.process import tracing
 from engage.redis.metric_counters import FIRST_ATTEMPT_WAITS, WEBHOOKS, metric_counters
 from journeys.engine.due import Due
 from journeys.engine.webhooks.answers import read_answer
-from journeys.engine.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due, release
+from journeys.engine.webhooks.claim_statements import LEASE_SECONDS
+from journeys.engine.webhooks.claims import ClaimedDelivery, claim_due, release
 from journeys.engine.webhooks.client import Client, Request
 from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.engine.webhooks.outcomes import Outcome

@@ -15,6 +15,7 @@ from engage.json.instants import iso_utc
 from engage.json.writing import written
 from journeys.engine.webhooks.claim_statements import (
     CHOSEN,
+    LEASE_SECONDS,
     NOTED,
     OPEN,
     PACED,
@@ -23,7 +24,7 @@ from journeys.engine.webhooks.claim_statements import (
     STEERED_HOST,
     TAKEN,
 )
-from journeys.engine.webhooks.claims import LEASE_SECONDS, SAY_WHY_OF_PUSHES, ClaimedDelivery, opened, secrets_of
+from journeys.engine.webhooks.claims import SAY_WHY_OF_PUSHES, ClaimedDelivery, opened, secrets_of
 from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.models import Push, SteeredHost, Subscription
 from journeys.subscription.pushing.cutting import events_of

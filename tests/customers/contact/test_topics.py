@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 
 from customers.contact import topics
+from customers.contact.reach import rules_of
 from customers.contact.topics import TOPICS
-from customers.models import ContactRules, Topic
+from customers.models import Topic
 from engage.models import Workspace
 from tests.admin.staff import member
 from tests.support.calls import refused
@@ -45,7 +46,9 @@ def test_one_that_journeys_or_the_policy_name_is_not_deleted(
     acme: Workspace, server: ServerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     TOPICS.save(workspace=acme, key="offers", now=timezone.now(), channels=["email"], default="opted_in")
-    rules = ContactRules.objects.create(workspace=acme, digest_key="k", policy={"caps": [{"topics": ["offers"]}]})
+    rules = rules_of(acme.id)
+    rules.policy = {"caps": [{"topics": ["offers"]}]}
+    rules.save()
     monkeypatch.setattr(topics, "NAMED_BY", [lambda _, key: [f"the journey of {key}"]])
     why = refused(server.delete(PATH, headers={"If-Match": "*"}), status=409, error="Topic in use")
     assert why == "The topic offers is named by the contact policy, the journey of offers; it cannot be deleted."

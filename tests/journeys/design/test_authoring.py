@@ -58,6 +58,8 @@ def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme:
         "key": "welcome",
         "name": "welcome",
         "trigger_type": "api",
+        "topic": None,
+        "on_opt_out": "exit",
         "event_name": "",
         "active": True,
         "max_entries_per_customer": None,

@@ -153,11 +153,30 @@ CROSS JOIN LATERAL (
     WHERE known.enrollment_id = asked.id AND known.ordinal = asked.ordinal LIMIT 1
 ) AS run
 
+-- journeys.engine.walking.opted_out: _INSIDE
+SELECT entered.id, asked.customer_id, asked.topic FROM {asked}
+CROSS JOIN LATERAL (
+    SELECT id, journey_id FROM journeys_enrollment known
+    WHERE known.customer_id = asked.customer_id AND known.state = 'active'
+) AS entered
+CROSS JOIN LATERAL (SELECT * FROM journeys_journey known WHERE known.id = entered.journey_id LIMIT 1) AS journey
+WHERE journey.topic = asked.topic AND journey.on_opt_out = 'exit'
+
+-- journeys.engine.walking.opted_out: _WITHDRAW
+UPDATE journeys_inappdelivery delivery SET state = 'withdrawn', ended_at = statement_timestamp(), because = asked.reason
+FROM {asked}
+WHERE delivery.customer_id = ANY(ARRAY[asked.customer_id]) AND delivery.ended_at IS NULL AND EXISTS (
+    SELECT FROM journeys_steprun run
+    WHERE run.enrollment_id = delivery.enrollment_id AND run.ordinal = delivery.ordinal
+      AND run.policy->>'topic' = asked.topic
+)
+
 -- journeys.engine.walking.positions: _READ
 SELECT enrollment.id, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
+       journey.topic, EXISTS (SELECT FROM customers_contactrules WHERE workspace_id = enrollment.workspace_id) AS asks,
        journey.held_at IS NOT NULL AS held,
        CASE WHEN journey.per_minute IS NOT NULL THEN journey.resumed_at END AS paced,
-       enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
+       enrollment.revision_id, enrollment.step_id, enrollment.step_began_at,
        enrollment.awaits_event, enrollment.watches_until, enrollment.chain, enrollment.steps_begun, enrollment.error,
        enrollment.moves IS NOT NULL AS moved, CASE
     WHEN (enrollment.moves->-1->>'stepsBegun')::int = enrollment.steps_begun AND enrollment.step_began_at IS NOT NULL
@@ -225,14 +244,15 @@ WHERE customer_id = ANY({customer_ids}::text[]) AND state = 'active' AND (watche
 
 -- journeys.engine.walking.writing: _END_WAITING
 UPDATE journeys_steprun run
-SET state = ended.state, detail = ended.detail, event_id = ended.event_id, ended_at = now()
+SET state = ended.state, detail = ended.detail, event_id = ended.event_id,
+    policy = coalesce(ended.policy, run.policy), ended_at = CASE WHEN ended.state <> 'waiting' THEN now() END
 FROM {ended} WHERE run.enrollment_id = ANY(ARRAY[ended.enrollment_id]) AND run.ordinal = ended.ordinal
 
 -- journeys.engine.walking.writing: _INSERT_DELIVERIES
 INSERT INTO journeys_webhookdelivery
-    (workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules, give_up_at,
-     state, result, attempts, due_at, again)
-SELECT workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules,
+    (workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules, contact,
+     give_up_at, state, result, attempts, due_at, again)
+SELECT workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body, answer_rules, contact,
        now() + seconds * interval '1 second', 'waiting', '', 0, now(), false
 FROM {requests}
 
@@ -246,8 +266,9 @@ FROM {deliveries}
 
 -- journeys.engine.walking.writing: _INSERT_RUNS
 INSERT INTO journeys_steprun
-    (workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, because, event_id, began_at, ended_at)
+    (workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, because, event_id, policy, began_at,
+     ended_at)
 SELECT workspace_id, enrollment_id, ordinal, step_id, type, state, detail,
-       ARRAY(SELECT jsonb_array_elements_text(missing)), because, event_id, now(),
+       ARRAY(SELECT jsonb_array_elements_text(missing)), because, event_id, policy, now(),
        CASE WHEN state <> 'waiting' THEN now() END
 FROM {runs}

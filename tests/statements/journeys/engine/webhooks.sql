@@ -1,6 +1,17 @@
+-- journeys.engine.webhooks.asking_again: _KNOWN
+SELECT asked.id, entered.customer_id, held.state, held.since, held.until, now() AS now
+FROM unnest({ids}::bigint[]) AS asked (id)
+CROSS JOIN LATERAL (SELECT * FROM journeys_webhookdelivery known WHERE known.id = asked.id LIMIT 1) AS sent
+CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1) AS entered
+LEFT JOIN LATERAL (
+    SELECT * FROM customers_consent known
+    WHERE known.customer_id = entered.customer_id AND known.topic = sent.contact->>'topic'
+      AND known.channel = sent.contact->>'channel' LIMIT 1
+) AS held ON true
+
 -- journeys.engine.webhooks.by_connection: _CHANGED
 SELECT sent.id, sent.enrollment_id, sent.workspace_id, sent.source, sent.host, connection.host AS goes_to, run.step_id,
-       entered.revision_id, journey.id AS journey_id, journey.name AS journey_name,
+       entered.revision_id, journey.id AS journey_id, journey.name AS journey_name, journey.topic,
        now() AS now
 FROM unnest({ids}::bigint[]) AS asked (id)
 CROSS JOIN LATERAL (SELECT * FROM journeys_webhookdelivery known WHERE known.id = asked.id LIMIT 1) AS sent
@@ -336,7 +347,8 @@ claimed AS (
     RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host,
         delivery.source, delivery.method, delivery.url, delivery.headers, delivery.body,
         delivery.attempts + 1 AS number, delivery.again, delivery.give_up_at,
-        delivery.answer_rules::text AS answer_rules, delivery.due_at::text AS leased_until,
+        delivery.answer_rules::text AS answer_rules, delivery.contact::text AS contact,
+        delivery.due_at::text AS leased_until,
         taken.probe_id IS NOT NULL AS probes_host, taken.source_probe_id IS NOT NULL AS probes_source,
 
         ARRAY(
@@ -405,6 +417,66 @@ FROM {unsent} WHERE delivery.id = ANY(ARRAY[unsent.id]) AND delivery.attempts = 
 UPDATE journeys_webhookdelivery delivery SET result = unready.reason
 FROM {unready} WHERE delivery.id = ANY(ARRAY[unready.id]) AND delivery.state || '' = 'waiting'
   AND delivery.result <> unready.reason
+
+-- journeys.engine.webhooks.dropping: _DROP
+WITH known AS MATERIALIZED (
+    SELECT barred.*, sent.enrollment_id, sent.ordinal, sent.again,
+           sent.state = 'waiting' AND sent.due_at > now() AND sent.due_at <= now() + 30 * interval '1 second'
+               AS may_be_claimed
+    FROM (SELECT * FROM {barred} ORDER BY id OFFSET 0) AS barred
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_webhookdelivery one
+        WHERE one.id = barred.id AND one.state IN ('waiting', 'held') LIMIT 1 FOR NO KEY UPDATE
+    ) AS sent
+), dropped AS (
+    UPDATE journeys_webhookdelivery delivery SET state = 'dropped', result = known.reason, due_at = now()
+    FROM known WHERE delivery.id = ANY(ARRAY[known.id])
+), told AS (
+    UPDATE journeys_steprun run SET policy = jsonb_build_object('verdict', 'skip', 'rule', known.rule, 'until', NULL)
+    FROM known WHERE run.enrollment_id = ANY(ARRAY[known.enrollment_id]) AND run.ordinal = known.ordinal
+      AND NOT known.again
+), answered AS (
+    SELECT standing.id FROM known
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_steprun run
+        WHERE run.enrollment_id = known.enrollment_id AND run.ordinal = known.ordinal LIMIT 1
+    ) AS run
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollment standing WHERE standing.id = known.enrollment_id LIMIT 1
+    ) AS standing
+    WHERE NOT known.again AND run.state = 'waiting' AND standing.state = 'active' AND standing.step_id = run.step_id
+), moved AS (
+    UPDATE journeys_enrollment SET due_at = now() WHERE id = ANY(ARRAY(SELECT id FROM answered)) RETURNING 1
+)
+SELECT (SELECT count(*) FROM known), (SELECT count(*) FROM known WHERE may_be_claimed), (SELECT count(*) FROM moved)
+
+-- journeys.engine.webhooks.dropping: _LOCK
+SELECT sent.id FROM (
+    SELECT asked.id, entered.customer_id FROM unnest({ids}::bigint[]) AS asked (id)
+    CROSS JOIN LATERAL (SELECT * FROM journeys_webhookdelivery known WHERE known.id = asked.id LIMIT 1) AS sent
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1
+    ) AS entered
+    ORDER BY entered.customer_id OFFSET 0
+) AS sent
+CROSS JOIN LATERAL (
+    SELECT id FROM customers_customer known WHERE known.id = sent.customer_id LIMIT 1 FOR NO KEY UPDATE
+) AS customer
+
+-- journeys.engine.webhooks.dropping: _OF_CUSTOMERS
+SELECT sent.id, asked.topic FROM {asked}
+CROSS JOIN LATERAL (SELECT id FROM journeys_enrollment known WHERE known.customer_id = asked.customer_id) AS entered
+CROSS JOIN LATERAL (
+    SELECT known.id, known.contact, known.state FROM journeys_webhookdelivery known
+    WHERE known.enrollment_id = entered.id AND known.contact IS NOT NULL
+) AS sent
+WHERE sent.state IN ('waiting', 'held') AND sent.contact->>'topic' = asked.topic
+  AND sent.contact->>'channel' = asked.channel AND NOT (sent.contact->'transactional')::bool
+
+-- journeys.engine.webhooks.dropping: _TO_ADDRESS
+SELECT id FROM journeys_webhookdelivery
+WHERE workspace_id = {workspace_id} AND contact->>'address' = {address} AND contact IS NOT NULL
+  AND state IN ('waiting', 'held') AND ({all_of_them} OR NOT (contact->'transactional')::bool)
 
 -- journeys.engine.webhooks.due_hosts: _REPAIR
 WITH RECURSIVE hosts AS (
