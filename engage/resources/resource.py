@@ -124,6 +124,10 @@ class Resource(Generic[Row]):
     confirmable: str = ""  # what `confirm=true` is for, where something may break
     secrets_may_lack: bool = False  # one that the environment does not have is left to be given later
     named_by_journeys: bool = False  # so they are seeded before journeys
+    address: str = ""  # of its calls, where that is not the section's name
+    only: str = (
+        ""  # the key of the one that a workspace has at most: its calls need none, and a file has the item itself
+    )
     as_in_1_0: bool = False  # what a PUT leaves out stays; If-Match is heeded where it is sent, and never demanded
     _all: ClassVar[list["Resource[Any]"]] = []
 
@@ -141,6 +145,10 @@ class Resource(Generic[Row]):
     def items(self, section: Part) -> list[Part]:
         """The items of a file's section."""
         return section.items()
+
+    def packed(self, items: Sequence[Item]) -> Any:
+        """The file's section with these items."""
+        return items
 
     def takes_away(self, described: Described) -> bool:
         """Whether a file's item says that there is to be none."""
@@ -259,7 +267,8 @@ class Resource(Generic[Row]):
         """
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)  # one at a time, so that they are counted
         own = self.own(workspace.pk)
-        stored = own.select_for_update(no_key=True).filter(**{self.named_by: key}).first()
+        named = own if self.only else own.filter(**{self.named_by: key})
+        stored = named.select_for_update(no_key=True).first()
         if stored is None and self.at_most is not None and own.count() >= self.at_most:
             raise InvalidDefinition(f"key: a workspace has at most {self.at_most} {self.section}.").at(KEY)
         row = self.checked(stored or self.new(workspace, key), changes)

@@ -82,12 +82,17 @@ class Calls:
     policy: str = "definitions"
     tag: str = "Definitions"
 
+    def named(self, ids: Mapping[str, str]) -> str:
+        """Which one a path is about."""
+        return self.kind.only or ids[self.id.keyword]
+
     @property
     def shared(self) -> dict[str, Any]:
         """What the decorators of all of them say."""
+        named = f"/{{{self.id.name}}}"
         return {
-            "path": f"{self.kind.section}/{{workspaceId}}/{{{self.id.name}}}",
-            "ids": [self.id],
+            "path": f"{self.kind.address or self.kind.section}/{{workspaceId}}{'' if self.kind.only else named}",
+            "ids": [] if self.kind.only else [self.id],
             "scope": self.kind.scope,
             "of_all_journeys": self.kind.of_all_journeys,
             "policy": self.policy,
@@ -97,6 +102,11 @@ class Calls:
     @property
     def if_match(self) -> OpenApiParameter:
         return _HEEDED if self.kind.as_in_1_0 else _DEMANDED
+
+    @property
+    def _missing(self) -> list[Refusal]:
+        """Of what no id in the path names, which says so by itself."""
+        return [self.kind.missing(self.kind.only)] if self.kind.only else []
 
     @property
     def _unseen(self) -> list[Refusal]:
@@ -120,7 +130,7 @@ class Calls:
         return patch(**self._writing(_NOTHING), answer=_NOW, parameters=parameters, examples=self._examples)
 
     def _writing(self, empty: Refusal) -> dict[str, Any]:
-        refuses = [empty, *self.texts.refuses, *self._unseen]
+        refuses = [empty, *self._missing, *self.texts.refuses, *self._unseen]
         return {**self.shared, "requests": self.texts.requests, "refuses": refuses}
 
     @property
@@ -151,6 +161,7 @@ class Calls:
             answer=FOUND,
             parameters=FOUND_PARAMETERS,
             examples={"Found": self.record()},
+            refuses=self._missing,
         )
 
     def delete(self) -> Call:
@@ -160,7 +171,7 @@ class Calls:
             answer="It was deleted.",
             parameters=[self.if_match],
             examples={"Deleted": DefinitionDeleted()},
-            refuses=[*self.texts.refuses_to_delete, *self._unseen],
+            refuses=[*self._missing, *self.texts.refuses_to_delete, *self._unseen],
         )
 
     def record(self) -> Answered[DefinitionRecord]:

@@ -42,13 +42,13 @@ def define(
     asked = Asked[body, asks]
 
     def put(asked: Any, **ids: str) -> Any:
-        return calls.write(asked, ids[calls.id.keyword])
+        return calls.write(asked, calls.named(ids))
 
     def get(asked: Any, **ids: str) -> Any:
-        return calls.read(asked, ids[calls.id.keyword])
+        return calls.read(asked, calls.named(ids))
 
     def delete(asked: Any, **ids: str) -> Any:
-        return calls.take_away(asked, ids[calls.id.keyword])
+        return calls.take_away(asked, calls.named(ids))
 
     calls.put()(_named(put, kind, texts.put, asked, Answered[PutDefinitionRecord]))
     calls.get()(_named(get, kind, texts.get, Asked[None, None], Answered[DefinitionRecord]))
@@ -61,9 +61,9 @@ def define_patch(calls: Calls, asked: Any) -> None:
     """Makes the call that changes parts of one, which asks as a PUT does."""
 
     def patch(asked: Any, **ids: str) -> Any:
-        return calls.write(asked, ids[calls.id.keyword])
+        return calls.write(asked, calls.named(ids))
 
-    says = _PATCHED.format(noun=calls.kind.noun)
+    says = _PATCHED.format(noun=calls.kind.noun.replace("_", " "))
     calls.patch()(_named(patch, calls.kind, says, asked, Answered[PutDefinitionRecord]))
 
 

@@ -39,7 +39,7 @@ def exported(workspace: Workspace) -> dict[str, Any]:
     found, names = items_of(workspace), Counter[str]()
     for kind in Resource.all():
         found[kind.section] = [_without_secrets(kind, item, names) for item in found[kind.section]]
-    variables = {item["key"]: item["value"] for item in found["variables"]}
+    packed = {kind.section: kind.packed(found[kind.section]) for kind in Resource.all()}
     return {
         "workspace": {
             "key": workspace.key,
@@ -48,7 +48,7 @@ def exported(workspace: Workspace) -> dict[str, Any]:
             **({"defaultCountry": workspace.default_country} if workspace.default_country else {}),
             **_written_alerts(workspace),
         },
-        **{name: variables if name == "variables" else items for name, items in found.items() if items},
+        **{name: packed.get(name, items) for name, items in found.items() if items},
     }
 
 

@@ -1,6 +1,6 @@
 """The variables of a workspace: what is saved holds at once, and what a definition reads is not deleted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from engage.json.documents import Part
 from engage.json.storable import depth, unstorable
 from engage.notations.sizes import KIB
 from engage.resources.definitions import DefinitionInvalid
-from engage.resources.fields import KEY, Described, Fields
+from engage.resources.fields import KEY, Described, Fields, Item
 from engage.resources.resource import CallTexts, DefinitionMissing, InvalidDefinition, Resource
 from journeys.engine.connections.using import readers_of
 from journeys.models import Variable
@@ -71,6 +71,9 @@ class Variables(Resource[Variable]):
     def items(self, section: Part) -> list[Part]:
         """Of a file: `{"shop": "Garden", "colours": ["green"], "old": null}`."""
         return [replace(one, value={KEY: name, "value": one.value}) for name, one in section.members().items()]
+
+    def packed(self, items: Sequence[Item]) -> Any:
+        return {item[KEY]: item["value"] for item in items}
 
     def takes_away(self, described: Described) -> bool:
         return described.changes.get("value") is None

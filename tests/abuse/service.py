@@ -7,6 +7,7 @@ from django.utils import timezone
 from bridge.api.in_app import DELIVERY
 from bridge.api.interactions import MESSAGE
 from customers.contact.reach import suppress
+from customers.contact.saving import CONTACT_POLICY
 from customers.contact.topics import TOPICS
 from customers.models import Suppression
 from engage.models import App, Workspace
@@ -34,6 +35,7 @@ class Service:
         let_workers_decide()
         MessageFactory.create(workspace=workspace, key="sale")
         Variable.objects.create(workspace=workspace, name="sale", value="Shop")
+        CONTACT_POLICY.save(workspace=workspace, key=CONTACT_POLICY.only, now=timezone.now(), require_topic=False)
         suppress(
             workspace_id=workspace.id, channel="email", address="eve@example.com", reason=Suppression.Reason.MANUAL
         )

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 import config.urls  # noqa: F401 (so that all calls are known)
 from customers.contact.reach import suppress
+from customers.contact.saving import CONTACT_POLICY
 from customers.contact.topics import TOPICS
 from customers.models import Customer, Segment, Suppression, Topic
 from engage.calls.call import Call
@@ -68,6 +69,7 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     queued = data(trigger(server, journey, {"external_id": "ada"}))
     MessageFactory.create(workspace=workspace, key="sale")
     Variable.objects.create(workspace=workspace, name="sale", value="Shop")
+    CONTACT_POLICY.save(workspace=workspace, key=CONTACT_POLICY.only, now=timezone.now(), require_topic=False)
     suppress(workspace_id=workspace.id, channel="email", address="eve@example.com", reason=Suppression.Reason.MANUAL)
     TOPICS.save(workspace=workspace, key="offers", now=timezone.now(), channels=["email"], default="opted_out")
     mail = Connection.objects.create(

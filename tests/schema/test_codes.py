@@ -70,6 +70,7 @@ CODES = {
     "trigger_not_found": (404, "Trigger not found"),
     "unauthorized": (401, "Unauthorized"),
     "unsupported_media_type": (415, "Unsupported media type"),
+    "contact_policy_not_found": (404, "Contact policy not found"),
     "suppression_not_found": (404, "Suppression not found"),
     "topic_in_use": (409, "Topic in use"),
     "topic_not_found": (404, "Topic not found"),
