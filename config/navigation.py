@@ -13,8 +13,9 @@ from django.urls import reverse
 
 from bridge.models import Interaction, Message
 from config.monitoring.health_page import sees_health
-from customers.models import Customer, Event, Segment, SegmentMembership, Topic
+from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.parts.columns import may_view
+from engage.admin.parts.definitions import definitions_with_icon
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
 from journeys.delivery.sent import kinds_seen
 from journeys.models import (
@@ -28,9 +29,7 @@ from journeys.models import (
     Push,
     SteeredHost,
     SteeringAct,
-    Subscription,
     Trigger,
-    Variable,
     WebhookDelivery,
     WebhookSecret,
 )
@@ -64,9 +63,7 @@ _LISTS: dict[str, list[tuple[str, str, type[Model]]]] = {
         ("Memberships", "group", Membership),
         ("API keys", "key", ApiKey),
         ("Apps", "devices", App),
-        ("Topics", "topic", Topic),
-        ("Variables", "data_object", Variable),
-        ("Subscriptions", "rss_feed", Subscription),
+        *definitions_with_icon(),
         ("Identity keys", "fingerprint", IdentityKey),
         ("Webhook secrets", "signature", WebhookSecret),
         ("Audit entries", "policy", AuditEntry),

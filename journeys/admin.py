@@ -1,30 +1,24 @@
-"""The pages of staff about journeys: each thing has its own."""
+"""The pages of staff about journeys: each thing has its own, which is found where it is called page.py."""
 
-from journeys.connection import page as connections
+from importlib import import_module
+from pathlib import Path
+
 from journeys.delivery import failures, in_app, webhook_secrets
 from journeys.delivery import hosts as steered
 from journeys.enrollment import history, panels
-from journeys.enrollment import page as enrollments
-from journeys.journey import page as journeys
 from journeys.overview import dashboard
-from journeys.subscription import page as subscriptions
 from journeys.trigger import jobs_page as jobs
-from journeys.trigger import page as triggers
-from journeys.variable import page as variables
+
+for _page in sorted(Path(__file__).parent.glob("*/page.py")):
+    import_module(f"{__package__}.{_page.parent.name}.page")
 
 __all__ = [
-    "connections",
     "dashboard",
-    "enrollments",
     "failures",
     "history",
     "in_app",
     "jobs",
-    "journeys",
     "panels",
     "steered",
-    "subscriptions",
-    "triggers",
-    "variables",
     "webhook_secrets",
 ]

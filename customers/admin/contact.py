@@ -33,7 +33,8 @@ class TopicForm(DefinitionForm):
 
 @admin.register(Topic)
 class TopicAdmin(DefinitionAdmin):
-    form, resource = TopicForm, TOPICS
+    form, resource, icon = TopicForm, TOPICS, "topic"
+    reads_people = False
     list_display = ("name", "key", "workspace", "default", "updated_at")
     search_fields = ("name", "key", "=id")
     search_help_text = "Name, key or id"

@@ -76,7 +76,7 @@ def _resume(_: Any, __: HttpRequest, subscription: Subscription) -> Done:
 
 @admin.register(Subscription)
 class SubscriptionAdmin(DefinitionAdmin):
-    form, resource = SubscriptionForm, SUBSCRIPTIONS
+    form, resource, icon = SubscriptionForm, SUBSCRIPTIONS, "rss_feed"
     reads_people = True
     acts = (
         Act("test", _test, button=Button("Send a test", "It is sent to the receiver. Send it?")),

@@ -25,7 +25,8 @@ class VariableForm(DefinitionForm):
 
 @admin.register(Variable)
 class VariableAdmin(DefinitionAdmin):
-    form, resource = VariableForm, VARIABLES
+    form, resource, icon = VariableForm, VARIABLES, "data_object"
+    reads_people = False
     list_display = ("name", "short", "workspace", "updated_at")
     search_fields = ("name",)
     search_help_text = "Name"

@@ -8,16 +8,16 @@ from bridge.api.in_app import DELIVERY
 from bridge.api.interactions import MESSAGE
 from customers.contact.reach import suppress
 from customers.contact.saving import CONTACT_POLICY
-from customers.contact.topics import TOPICS
 from customers.models import Suppression
 from engage.models import App, Workspace
-from journeys.models import Connection, Enrollment, Variable
+from journeys.models import Connection, Enrollment
 from journeys.subscription.resource import SUBSCRIPTIONS
 from tests.abuse.calls import Call, good_calls
 from tests.bridge.in_app.deliveries import deliver
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
+from tests.support.one_of_each_kind import define_each_kind, ids_of_each_kind
 
 
 class Service:
@@ -29,23 +29,20 @@ class Service:
         workspace.save(update_fields=["feed"])
         ada = CustomerFactory.create(workspace=workspace, external_id="ada", email="ada@example.com")
         CustomerFactory.create(workspace=workspace, external_id="bob", email="bob@example.com")
-        segment = SegmentFactory.create(workspace=workspace, members=[ada])
+        SegmentFactory.create(workspace=workspace, members=[ada])
         journey = JourneyFactory.create(workspace=workspace, steps=[{"id": "wait", "type": "delay", "for": "P1D"}])
         data(trigger(server, journey, {"external_id": "ada"}))
         let_workers_decide()
         MessageFactory.create(workspace=workspace, key="sale")
-        Variable.objects.create(workspace=workspace, name="sale", value="Shop")
         CONTACT_POLICY.save(workspace=workspace, key=CONTACT_POLICY.only, now=timezone.now(), require_topic=False)
         suppress(
             workspace_id=workspace.id, channel="email", address="eve@example.com", reason=Suppression.Reason.MANUAL
         )
-        topic = TOPICS.save(
-            workspace=workspace, key="offers", now=timezone.now(), channels=["email"], default="opted_out"
-        ).row
-        mail = Connection.objects.create(
+        Connection.objects.create(
             workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}
         )
-        crm = SUBSCRIPTIONS.save(workspace=workspace, key="crm", now=timezone.now(), url="https://crm.example/").row
+        SUBSCRIPTIONS.save(workspace=workspace, key="crm", now=timezone.now(), url="https://crm.example/")
+        define_each_kind(workspace, name="sale")
         queued = data(trigger(server, journey, {"external_id": "ada"}))
         self._server = server
         server.headers["If-Match"] = "*"
@@ -54,17 +51,13 @@ class Service:
         self._sdk = SdkClient(app)
         self.ids = {
             "workspaceId": workspace.id,
-            "journeyId": journey.id,
+            **ids_of_each_kind(workspace),
             "customerId": ada.id,
-            "segmentId": segment.id,
             "triggerId": queued["triggerId"],
             "jobId": queued["jobId"],
             "enrollmentId": Enrollment.objects.get().id,
             "key": "sale",
-            "connectionId": mail.id,
             "entranceId": "order-1042",
-            "subscriptionId": crm.id,
-            "topicId": topic.id,
             "suppressionId": Suppression.objects.get(workspace=workspace).id,
         }
         self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(self.ids)}

@@ -23,6 +23,7 @@ NO_PAGES = {
 
 def acts() -> list[tuple[ActingAdmin, Act]]:
     """Of all admins."""
+    admin.autodiscover()
     admins = [one for one in admin.site._registry.values() if isinstance(one, ActingAdmin)]
     return [(one, act) for one in admins for act in one.acts]
 

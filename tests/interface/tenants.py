@@ -11,14 +11,14 @@ from django.utils import timezone
 import config.urls  # noqa: F401 (so that all calls are known)
 from customers.contact.reach import suppress
 from customers.contact.saving import CONTACT_POLICY
-from customers.contact.topics import TOPICS
-from customers.models import Customer, Segment, Suppression, Topic
+from customers.models import Customer, Segment, Suppression
 from engage.calls.call import Call
 from engage.models import Workspace
-from journeys.models import Connection, Enrollment, Journey, Subscription, Variable
+from journeys.models import Connection, Enrollment, Journey, Subscription
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
+from tests.support.one_of_each_kind import define_each_kind, ids_of_each_kind
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,10 @@ class Tenant:
         return {
             "workspaceId": self.workspace.id,
             "customerId": self.customer.id,
-            "segmentId": self.segment.id,
-            "journeyId": self.journey.id,
+            **ids_of_each_kind(self.workspace),
             "triggerId": self.trigger_id,
             "jobId": self.job_id,
             "enrollmentId": self.enrollment_id,
-            "connectionId": self.connection.id,
-            "subscriptionId": self.subscription.id,
-            "topicId": Topic.objects.get(workspace=self.workspace, key="offers").id,
             "suppressionId": Suppression.objects.get(workspace=self.workspace).id,
         }
 
@@ -68,16 +64,15 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     enrollment = Enrollment.objects.get(workspace=workspace, journey=journey)
     queued = data(trigger(server, journey, {"external_id": "ada"}))
     MessageFactory.create(workspace=workspace, key="sale")
-    Variable.objects.create(workspace=workspace, name="sale", value="Shop")
     CONTACT_POLICY.save(workspace=workspace, key=CONTACT_POLICY.only, now=timezone.now(), require_topic=False)
     suppress(workspace_id=workspace.id, channel="email", address="eve@example.com", reason=Suppression.Reason.MANUAL)
-    TOPICS.save(workspace=workspace, key="offers", now=timezone.now(), channels=["email"], default="opted_out")
     mail = Connection.objects.create(
         workspace=workspace, key="mail", name="Mail", definition={"url": "https://mail.example/"}
     )
     crm = Subscription.objects.create(
         workspace=workspace, key="crm", url="https://crm.example/", host="crm.example:443"
     )
+    define_each_kind(workspace, name="sale")
     server.headers.update(OF_WHATEVER_IS_THERE)
     return Tenant(
         workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"], enrollment.id, mail, crm

@@ -7,13 +7,13 @@ import pytest
 from django.utils import timezone
 
 from bridge.models import Message
-from customers.models import Segment, SegmentMembership, Topic
+from customers.models import SegmentMembership
 from engage.calls.call import Call
 from engage.models import AuditEntry, Workspace
 from engage.resources.resource import Resource
 from journeys.journey.authoring import InvalidJourney, save_journey
 from journeys.journey.opening import close
-from journeys.models import Connection, Journey, JourneyRevision, Subscription, Variable
+from journeys.models import Journey, JourneyRevision
 from tests.support.audit import written
 from tests.support.calls import data, refused
 from tests.support.cases import each
@@ -65,7 +65,7 @@ def put(server: ServerClient, path: str, body: Any, *, etag: str | None = None, 
 
 
 def stored() -> list[Any]:
-    kept = (Journey, JourneyRevision, Segment, Topic, Connection, Variable, Subscription, Message, AuditEntry)
+    kept: list[Any] = [*(kind.model for kind in Resource.all()), JourneyRevision, AuditEntry]
     return [list(model.objects.order_by("pk").values()) for model in kept]
 
 

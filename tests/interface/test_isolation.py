@@ -58,12 +58,8 @@ NOBODYS = ("f" * 24, "nobodys-key", "not an id", "%00", "a" * 2000, f"enroll-{'a
 MISSING = {
     "customerId": {"This workspace has no customer with this customerId."},
     "segmentId": {"This workspace has no such segment."},
+    "suppressionId": {"This workspace has no such suppression."},
     "journeyId": {"There is no journey * in this workspace.", "The journey * is not found or not active."},
-    "triggerId": {"There is no trigger * in this workspace."},
-    "connectionId": {"There is no connection * in this workspace."},
-    "subscriptionId": {"There is no subscription * in this workspace."},
-    "jobId": {"There is no job * in this workspace."},
-    "enrollmentId": {"There is no enrollment * in this workspace."},
 }
 
 
@@ -96,7 +92,9 @@ def test_every_foreign_id_in_a_path_is_answered_like_one_that_nobody_has_and_cha
                 foreign, *others = (answers(us, call, {**ours, name: id_}, id_) for id_ in asked)
                 thing = name.removesuffix("Id").capitalize()
                 assert {(status, told["error"]) for status, told in foreign} == {(404, f"{thing} not found")}
-                assert {told["message"] for _, told in foreign} <= MISSING[name]
+                assert {told["message"] for _, told in foreign} <= MISSING.get(
+                    name, {f"There is no {thing.lower()} * in this workspace."}
+                )
                 for id_, told in zip(asked[1:], others, strict=True):
                     assert told == foreign, id_
                 assert (everything_of(us.workspace), everything_of(them.workspace)) == before

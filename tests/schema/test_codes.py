@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from engage.resources.resource import Resource
 from tests.support.conformance import at, escaped, target
 
 CODES = {
@@ -10,7 +11,6 @@ CODES = {
     "body_too_large": (413, "Body too large"),
     "breaks_journeys": (409, "Breaks journeys"),
     "connection_in_use": (409, "Connection in use"),
-    "connection_not_found": (404, "Connection not found"),
     "cursor_from_another_history": (409, "Cursor from another history"),
     "customer_erased": (410, "Customer erased"),
     "customer_not_found": (404, "Customer not found"),
@@ -42,8 +42,6 @@ CODES = {
     "job_not_found": (404, "Job not found"),
     "journey_aborted": (409, "Journey aborted"),
     "journey_not_allowed": (403, "Journey not allowed"),
-    "journey_not_found": (404, "Journey not found"),
-    "message_not_found": (404, "Message not found"),
     "message_not_registered": (403, "Message not registered"),
     "missing_required_parameter": (400, "Missing required parameter"),
     "network_not_allowed": (401, "Network not allowed"),
@@ -58,10 +56,8 @@ CODES = {
     "request_in_progress": (409, "Request in progress"),
     "scope_missing": (403, "Scope missing"),
     "secret_needed": (422, "Secret needed"),
-    "segment_not_found": (404, "Segment not found"),
     "service_unavailable": (503, "Service unavailable"),
     "subscription_exists": (409, "Subscription exists"),
-    "subscription_not_found": (404, "Subscription not found"),
     "large_work_in_progress": (503, "Service unavailable"),
     "too_large_to_merge": (409, "Too large to merge"),
     "too_many_at_once": (503, "Service unavailable"),
@@ -73,9 +69,7 @@ CODES = {
     "contact_policy_not_found": (404, "Contact policy not found"),
     "suppression_not_found": (404, "Suppression not found"),
     "topic_in_use": (409, "Topic in use"),
-    "topic_not_found": (404, "Topic not found"),
     "variable_in_use": (409, "Variable in use"),
-    "variable_not_found": (404, "Variable not found"),
     "workspace_not_found": (404, "Workspace not found"),
 }
 
@@ -93,4 +87,6 @@ def _described() -> Iterator[tuple[str, tuple[int, str]]]:
 
 
 def test_every_code_has_its_status_and_its_title() -> None:
-    assert dict(_described()) == CODES
+    kinds = [kind.noun for kind in Resource.all() if not kind.only]
+    of_kinds = {f"{noun}_not_found": (404, f"{noun.capitalize()} not found") for noun in kinds}
+    assert dict(_described()) == CODES | of_kinds

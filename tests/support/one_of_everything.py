@@ -16,7 +16,6 @@ from customers.models import (
     Customer,
     Event,
     Suppression,
-    Topic,
 )
 from engage.audit.recording import Change, record
 from engage.database.object_ids import new_object_id
@@ -59,6 +58,7 @@ from tests.support.factories import (
     MessageFactory,
     SegmentFactory,
 )
+from tests.support.one_of_each_kind import define_each_kind
 
 
 def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Customer]:
@@ -85,6 +85,7 @@ def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Cust
         FeedBatch.objects.create(workspace=workspace, type="customer.erased", size=1, customer_ids=[customer.id])
         Alias.objects.create(workspace=workspace, customer=customer, user_id=f"anon-{customer.id}")
         live_through(customer, journey=entered[number % journeys], app=apps_[number])
+    define_each_kind(workspace, name="sale")
     return customers
 
 
@@ -142,9 +143,6 @@ def contact(customer: Customer) -> None:
     now, workspace = timezone.now(), customer.workspace
     about: dict[str, Any] = {"workspace": workspace, "customer": customer, "topic": "offers", "channel": "email"}
     out = {**about, "state": "unsubscribed"}
-    Topic.objects.get_or_create(
-        workspace=workspace, key="offers", name="Offers", channels=["email"], default=Topic.Default.OPTED_OUT
-    )
     ContactRules.objects.get_or_create(workspace=workspace, defaults={"digest_key": "k"})
     ConsentAct.objects.create(**out, occurred_at=now, source=ConsentAct.Source.API)
     Consent.objects.update_or_create(**about, defaults={"state": "unsubscribed", "since": now})

@@ -13,6 +13,7 @@ from django.utils import timezone
 from customers.models import Customer, Segment
 from engage.http.authentication import Unauthorized, api_key_of, app_of
 from engage.models import ApiKey, App, Workspace
+from engage.resources.resource import Resource
 from journeys.engine.steering.aborting import abort
 from journeys.journey.keeping import archive_journey, restore_journey
 from journeys.journey.opening import activate, close
@@ -36,15 +37,10 @@ def test_everything_described_is_made_and_its_ids_are_printed(seed: Seed) -> Non
             "ada": Customer.objects.get(external_id="ada").id,
             "grace@example.com": Customer.objects.get(email="grace@example.com").id,
         },
+        **{kind.section: {} for kind in Resource.all()},
         "segments": {key: Segment.objects.get(key=key).id for key in ("vip", "pro")},
-        "topics": {},
-        "contactPolicy": {},
-        "variables": {},
-        "connections": {},
         "journeys": {key: Journey.objects.get(key=key).id for key in ("welcome", "won-back")},
-        "subscriptions": {},
         "stayClosed": {},
-        "messages": {},
         "warnings": [],
     }
     assert customer(external_id="ada") == {
@@ -95,15 +91,8 @@ def test_only_the_workspace_is_required(seed: Seed) -> None:
         "apiKeys": {},
         "apps": {},
         "customers": {},
-        "segments": {},
-        "topics": {},
-        "contactPolicy": {},
-        "variables": {},
-        "connections": {},
-        "journeys": {},
-        "subscriptions": {},
+        **{kind.section: {} for kind in Resource.all()},
         "stayClosed": {},
-        "messages": {},
         "warnings": [],
     }
 

@@ -32,7 +32,7 @@ BAD: list[tuple[Any, str]] = [
     ),
     (
         described(journey=[]),
-        "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, variables, c",
+        "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, ",
     ),
     (
         {"key": "welcome", "name": "Welcome", "steps": []},
