@@ -4,8 +4,8 @@ It asks for the reach of the address, the person's consent, the windows and the 
 no decides. No is `skip`, or `wait` until a moment at which everything is asked again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -62,6 +62,11 @@ class Policy:
 NO_POLICY = Policy()
 
 
+def with_own_cap(policy: Policy, rings: Collection[str]) -> Policy:
+    """The same, and OWN of a person who has chosen it: there is a ring of its key among theirs."""
+    return replace(policy, caps=[*policy.caps, OWN]) if OWN.key in rings else policy
+
+
 @dataclass(frozen=True, kw_only=True)
 class Message:
     """What is to be sent. Without a topic it is transactional, or nothing is said of it, and consent is not asked for.
@@ -80,7 +85,7 @@ class Message:
 class Person:
     """What is known of somebody, by what the message needs: `rings` by the keys of caps.
 
-    `reach` is that of the address. A ring of the key of OWN says that they have chosen it.
+    `reach` is that of the address.
     """
 
     id: str
@@ -131,7 +136,7 @@ def _rules(message: Message, person: Person, policy: Policy, now: datetime) -> I
     if not message.transactional and (ruling := _window(message, person, policy, now)):
         yield ruling
     topic = message.topic.key if message.topic else None
-    for cap in (*policy.caps, *((OWN,) if OWN.key in person.rings else ())):
+    for cap in policy.caps:
         if cap.counts(channel=message.channel, topic=topic, transactional=message.transactional):
             yield _cap(cap, message, person, now)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, NamedTuple, Protocol
 
-from customers.contact.caps import OWN, ring_with
+from customers.contact.caps import ring_with
 from customers.contact.consent import NOTHING_KNOWN, Consent
 from customers.contact.deciding import (
     NO_POLICY,
@@ -21,6 +21,7 @@ from customers.contact.deciding import (
     TopicRule,
     Verdict,
     may_contact,
+    with_own_cap,
 )
 from customers.contact.policy import ContactPolicy
 from customers.contact.windows import Window
@@ -101,7 +102,7 @@ class Contact:
         """Decides, and counts the message if it may be sent. `zone` is the customer's."""
         topic = sent.topic if sent.transactional else sent.topic or self.topic
         says_it = topic is not None or sent.transactional  # who says neither asks for the reach alone
-        policy = self._rules if says_it else NO_POLICY
+        policy = with_own_cap(self.policy.rules, self.rings) if says_it else NO_POLICY
         decision = self._decision(sent, topic, policy, zone, now)
         rings = self._counted(sent, topic, policy, now) if decision.verdict == "send" else {}
         return Asked(
@@ -116,12 +117,6 @@ class Contact:
             rings=rings,
             at=now,
         )
-
-    @property
-    def _rules(self) -> Policy:
-        """The workspace's, and the cap that the person has chosen, if they have."""
-        rules = self.policy.rules
-        return replace(rules, caps=[*rules.caps, OWN]) if OWN.key in self.rings else rules
 
     def _decision(self, sent: Sent, topic: str | None, policy: Policy, zone: tzinfo, now: datetime) -> Decision:
         person = Person(

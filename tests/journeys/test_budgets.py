@@ -66,6 +66,7 @@ PLACES = {
     "journeys/steps/payloads.py:mistakes_in": "test_a_payload_is_refused_in_time",
     "journeys/steps/schemas.py:errors_in": "test_inputs_are_checked_in_time",
     "journeys/steps/sending.py:_begun": "test_a_step_fails",
+    "journeys/steps/sending.py:rendering": "test_a_step_fails",
     "journeys/steps/track_event.py:begin": "test_a_step_fails",
     "journeys/steps/update_profile.py:begin": "test_a_step_fails",
     "journeys/steps/wait_until.py:begin": "test_what_listens_is_not_there_this_time",

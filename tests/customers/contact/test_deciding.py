@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from customers.contact.caps import Cap, Count, ring_with
 from customers.contact.consent import GIVEN, Act, Consent, State, consent_after, consent_at, stricter
-from customers.contact.deciding import Message, Person, Policy, Reach, TopicRule, may_contact
+from customers.contact.deciding import (
+    NO_POLICY,
+    Message,
+    Person,
+    Policy,
+    Reach,
+    TopicRule,
+    may_contact,
+    with_own_cap,
+)
 from customers.contact.periods import InvalidPeriod, parse_period
 from customers.contact.windows import Window, next_open, next_open_in_all
 
@@ -142,8 +151,10 @@ def test_words_have_numbers() -> None:
 def test_at_most_weekly_holds_of_whoever_has_chosen_it() -> None:
     for ring, verdict in ([], "send"), ([LATE], "skip"), ([NOW - timedelta(days=8)], "send"):
         chosen = replace(ADA, rings={"own": ring})
-        assert may_contact(MAIL, chosen, now=NOW).verdict == verdict
-        assert may_contact(replace(MAIL, transactional=True), chosen, now=NOW).verdict == "send"
+        policy = with_own_cap(NO_POLICY, chosen.rings)
+        assert may_contact(MAIL, chosen, policy=policy, now=NOW).verdict == verdict
+        assert may_contact(replace(MAIL, transactional=True), chosen, policy=policy, now=NOW).verdict == "send"
+    assert with_own_cap(NO_POLICY, {"week"}) == NO_POLICY
 
 
 def test_who_waits_too_long_is_skipped_at_once() -> None:

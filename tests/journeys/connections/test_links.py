@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from customers.contact.consent import Act, State
 from customers.contact.ledger import About, NewAct, record_acts
+from customers.contact.reach import rules_of
 from customers.models import Consent, ConsentAct, Customer, Event, Topic
 from customers.preferences.links import Link, link_of
 from engage.models import Workspace
@@ -39,7 +40,7 @@ def _mailer(acme: Workspace, settings: Settings) -> None:
     settings.PUBLIC_URL = "https://engage.example"
     text = {"type": "string", "maxLength": 1000}
     inputs = {**INPUTS, "required": ["to"], "properties": {**INPUTS["properties"], "text": text}}
-    connect(acme, "https://mail.example/", body=BODY, inputs=inputs)
+    connect(acme, "https://mail.example/", body=BODY, inputs=inputs, channel="email")
 
 
 @pytest.fixture
@@ -50,6 +51,11 @@ def news(acme: Workspace) -> Topic:
 def sent(enrollment: Enrollment) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(enrollment.deliveries.get().body or "")
     return body
+
+
+def how_it_ended(enrollment: Enrollment) -> str:
+    walk()
+    return StepRun.objects.filter(enrollment=enrollment).latest("ordinal").state
 
 
 def link_in(url: str, page: str) -> Link:
@@ -74,6 +80,39 @@ def test_a_message_without_a_topic_leads_to_all_choices(
     client.post(url.removeprefix("https://engage.example"), {"List-Unsubscribe": "One-Click"})
     acts = ConsentAct.objects.values_list("customer_id", "topic", "source", "source_id")
     assert {*acts} == {(ada.id, "news", "link", f"{enrollment.id}/{step['id']}")}
+
+
+@each(
+    "step, journey",
+    [
+        ({"topic": "news"}, {}),
+        ({}, {"topic": "news"}),
+        ({"topic": "news"}, {"topic": "offers"}),
+        ({"purpose": "transactional"}, {"topic": "news"}),
+    ],
+)
+@pytest.mark.usefixtures("ada")
+def test_a_message_about_a_topic_leaves_it_by_its_channel(
+    server: ServerClient, acme: Workspace, news: Topic, client: Client, step: dict[str, Any], journey: dict[str, Any]
+) -> None:
+    offers = {"workspace": acme, "key": "offers", "name": "Offers", "channels": ["email"], "default": "opted_in"}
+    Topic.objects.create(**offers)
+    rules_of(acme.id)
+    enrollment = enter(server, journey_of(acme, {**MAIL, **step}, **journey))
+    body = sent(enrollment)
+    if "purpose" in step:
+        assert (link_in(body["text"], "preferences").topic, body.get("headers")) == ("", None)
+        return
+    link = link_in(body["text"], "unsubscribe")
+    assert (link.topic, link.channel) == ("news", "email")
+    assert body["headers"] == {
+        "List-Unsubscribe": f"<{body['text']}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+    }  # fmt: skip
+    client.post(body["text"].removeprefix("https://engage.example"), body["headers"]["List-Unsubscribe-Post"],
+                content_type="application/x-www-form-urlencoded")  # fmt: skip
+    assert [(one.topic, one.channel, one.state) for one in Consent.objects.all()] == [("news", "email", "unsubscribed")]
+    assert enrollment.deliveries.get().state == "dropped"  # an answered opt-out holds for what waits
+    assert how_it_ended(enrollment) == "skipped"
 
 
 @each("without", ["topics", "PUBLIC_URL"])
