@@ -6,5 +6,6 @@
    saving.py: as a definition.
 4. ledger.py: acts in the database, and what follows from them; reach.py: addresses that are not written to.
    suppressed.py: the same by their digests; rings.py: when people were written to, as caps count it.
-   saying.py: what calls, files and staff say of somebody's will, and what holds by now.
+   beforehand.py: the decision, asked by a call. saying.py: what calls, files and staff say of somebody's will, and what
+   holds by now.
 """

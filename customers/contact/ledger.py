@@ -104,7 +104,7 @@ def settle(*, workspace_id: str, about: Iterable[About]) -> list[Change]:
     asked = sorted(set(about))
     acts: dict[About, list[Act]] = defaultdict(list)
     for customer_id, topic, channel, state, at, until in _ACTS.rows(asked=asked, workspace_id=workspace_id):
-        acts[About(customer_id, topic, channel)].append(Act(_state(state), at, until))
+        acts[About(customer_id, topic, channel)].append(Act(state_of(state), at, until))
     before = consents_of(workspace_id=workspace_id, customer_ids={one.customer_id for one in asked})
     changes = [
         Change(workspace_id, one, held, after)
@@ -159,7 +159,7 @@ def unite(*, workspace_id: str, former_id: str, into_id: str, now: datetime) -> 
     return changes
 
 
-def _state(stored: str) -> State:
+def state_of(stored: str) -> State:
     """What a later version has stored counts as no."""
     return known_value(State, stored) or State.UNSUBSCRIBED
 
@@ -188,6 +188,6 @@ def consents_of(*, workspace_id: str, customer_ids: Iterable[str]) -> dict[About
     """What is stored of these customers, in one statement; `consent_at` says what of it still holds."""
     rows = _CONSENTS.rows(workspace_id=workspace_id, ids=sorted(set(customer_ids)))
     return {
-        About(customer_id, topic, channel): Consent(_state(state), since, until)
+        About(customer_id, topic, channel): Consent(state_of(state), since, until)
         for customer_id, topic, channel, state, since, until in rows
     }
