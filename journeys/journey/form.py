@@ -26,6 +26,8 @@ _JOURNEY_FIELDS = (
     "payload_schema",
     "goals",
     "hold_out",
+    "topic",
+    "on_opt_out",
 )
 _REVISION_FIELDS = ("steps", "exit_on")
 # Stand in for values that were refused at their own field, so that the other fields are still checked.
@@ -110,6 +112,8 @@ class JourneyForm(ManagedForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         current = JourneyRevision.objects.filter(journey=self.instance.pk, number=self.instance.revision).first()
+        if "on_opt_out" in self.fields:  # of those who may only look it is none
+            self.fields["on_opt_out"].required = False
         self.stored_steps = current.steps if current else []
         self.initial.update(shown_of(current) if current else {})
         if self._is_new:
@@ -120,6 +124,9 @@ class JourneyForm(ManagedForm):
     def clean_steps(self) -> Any:
         steps = self.cleaned_data["steps"]
         return [] if steps is None else steps
+
+    def clean_on_opt_out(self) -> str:
+        return self.cleaned_data["on_opt_out"] or Journey.OnOptOut.EXIT.value
 
     def clean_event_from_bridge(self) -> bool:
         """A journey by API takes no events: for it, the box says nothing."""

@@ -84,7 +84,7 @@ class JourneyAdmin(SendPages):
                 )
             },
         ),
-        ("Steps and exits", {"fields": ("steps", "exit_on", "guards", "goals")}),
+        ("Steps and exits", {"fields": ("steps", "exit_on", "guards", "goals", ("topic", "on_opt_out"))}),
         (None, {"fields": ("managed_by", SAVE_OVER)}),
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"), "archived_at")}),
     )

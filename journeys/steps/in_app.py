@@ -132,7 +132,7 @@ class InApp(ContactingStep):
         except StepFailed as failed:
             record = step_record(self, "failed", failed.detail, resumed=resumed, missing=rendering.missing)
             return StepResult(record, then)
-        asked = self.asked(context, self.sent(context, "in_app", resumed=resumed))
+        asked = self.asked(context, self.sent(context, "in_app", resumed=resumed)) if context.contact else None
         if asked is not None and asked.verdict != "send":
             return self.held_back(asked, rendering.missing, resumed=resumed)
         delivery = InAppDelivery(

@@ -83,12 +83,15 @@ class Provider:
             raise StepFailed(f"To check inputs {over.message}") from None
         links = {name: rendering.scope.get(name, {}) for name in LINK_NAMES} if self.reads_links else {}
         with rendering.knowing(inputs=inputs, **links):
-            request = self._rendered(rendering)
-        address = inputs.get(self.address)
-        return replace(request, channel=self.channel, address=address if isinstance(address, str) else "")
+            return self._rendered(rendering, inputs.get(self.address))
 
-    def _rendered(self, rendering: Rendering) -> WebhookRequest:
-        request = replace(self.request.render(rendering), connection_id=self.id)
+    def _rendered(self, rendering: Rendering, address: object) -> WebhookRequest:
+        request = replace(
+            self.request.render(rendering),
+            connection_id=self.id,
+            channel=self.channel,
+            address=address if isinstance(address, str) else "",
+        )
         if not self.secret_url:
             return request
         return replace(request, url=f"{self.request.url.origin}/{MASK}", secret_url=request.url)

@@ -141,6 +141,8 @@ class SendStep(ContactingStep, SendingStep):
     def _going(
         self, context: StepContext, request: WebhookRequest, missing: tuple[str, ...], *, resumed: bool
     ) -> StepResult:
+        if context.contact is None:
+            return self._sends(request, missing, resumed=resumed)
         sent = self.sent(context, request.channel, request.address, resumed=resumed)
         sent = replace(sent, give_up_after=request.give_up_after)
         asked = self.asked(context, sent)

@@ -7,6 +7,7 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 
+from customers.contact.topics import TOPICS
 from engage.models import Workspace
 from journeys.connection.resource import CONNECTIONS
 from journeys.models import Journey, JourneyRevision
@@ -122,7 +123,9 @@ def test_the_form_knows_where_to_ask_and_examples_of_steps(staff: Client, acme: 
     steps = [json.loads(example["text"]) for example in editor["examples"]]
     definition = {"url": "https://mail.example/send"}
     CONNECTIONS.save(workspace=acme, key="postmark", now=timezone.now(), definition=definition)
+    TOPICS.save(workspace=acme, key="offers", now=timezone.now(), channels=["email"], default="opted_in")
     offer(acme, key="spring-sale")
+    offer(acme, key="new-terms")
     assert drafted(staff, workspace=acme.id, key="k", steps=steps)["mistakes"] == []
     journey = JourneyFactory.create(workspace=acme)
     looking = staff_with("view_journey", "view_customer").get(f"/admin/journeys/journey/{journey.id}/change/")

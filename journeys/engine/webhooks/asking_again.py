@@ -44,7 +44,7 @@ def without_barred(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     if not barred:
         return list(rows)
     with transaction.atomic():
-        drop(barred)
+        drop(barred, wait=False)  # what is passed over keeps its lease, and is asked about when that is over
     gone = {one.id for one in barred}
     return [row for row in rows if row["id"] not in gone]
 

@@ -56,7 +56,7 @@ SELECT id FROM journeys_webhookdelivery
 WHERE workspace_id = {workspace_id} AND contact->>'address' = {address} AND contact IS NOT NULL
   AND state IN ('waiting', 'held') AND ({all_of_them} OR NOT (contact->'transactional')::bool)
 """)
-_LOCK = Statement("""
+_LOCK = """
 SELECT sent.id FROM (
     SELECT asked.id, entered.customer_id FROM unnest({ids}::bigint[]) AS asked (id)
     CROSS JOIN LATERAL (SELECT * FROM journeys_webhookdelivery known WHERE known.id = asked.id LIMIT 1) AS sent
@@ -66,9 +66,10 @@ SELECT sent.id FROM (
     ORDER BY entered.customer_id OFFSET 0
 ) AS sent
 CROSS JOIN LATERAL (
-    SELECT id FROM customers_customer known WHERE known.id = sent.customer_id LIMIT 1 FOR NO KEY UPDATE
+    SELECT id FROM customers_customer known WHERE known.id = sent.customer_id LIMIT 1 FOR NO KEY UPDATE {held}
 ) AS customer
-""")
+"""
+_LOCK_ALL, _LOCK_FREE = Statement(_LOCK, held=""), Statement(_LOCK, held="SKIP LOCKED")
 _DROP = Statement(
     """
 WITH known AS MATERIALIZED (
@@ -106,12 +107,16 @@ SELECT (SELECT count(*) FROM known), (SELECT count(*) FROM known WHERE may_be_cl
 )
 
 
-def drop(barred: Sequence[Barred]) -> Dropped:
-    """Drops those that have not ended. Must run in a transaction, in which it locks their customers."""
-    if not barred:
+def drop(barred: Sequence[Barred], *, wait: bool = True) -> Dropped:
+    """Drops those that have not ended. Must run in a transaction, in which it locks their customers.
+
+    Those whom others have locked are waited for, or passed over.
+    """
+    ids = [one.id for one in barred]
+    locked = set((_LOCK_ALL if wait else _LOCK_FREE).column(ids=ids)) if barred else set()
+    if not locked:
         return Dropped()
-    _LOCK.execute(ids=[one.id for one in barred])
-    (row,) = _DROP.rows(barred=list(barred))
+    (row,) = _DROP.rows(barred=[one for one in barred if one.id in locked])
     dropped = Dropped(*row)
     if dropped.number:
         log.info("messages_dropped", messages=dropped.number)
