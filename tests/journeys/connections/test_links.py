@@ -3,10 +3,12 @@
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import unquote_plus
 
 import pytest
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from customers.contact.consent import Act, State
@@ -15,8 +17,12 @@ from customers.contact.reach import rules_of
 from customers.models import Consent, ConsentAct, Customer, Event, Topic
 from customers.preferences.links import Link, link_of
 from engage.models import Workspace
+from journeys.connection.presets import presets
+from journeys.connection.resource import CONNECTIONS
 from journeys.journey.authoring import InvalidJourney
 from journeys.models import Enrollment, Journey, StepRun
+from journeys.steps.provider import FIELDS
+from journeys.steps.secrets import with_secrets
 from journeys.tasks import walk
 from tests.journeys.connections.made import INPUTS, STEP, connect, enter, journey_of
 from tests.support.calls import let_workers_decide
@@ -198,3 +204,36 @@ def test_a_link_that_is_old_confirms_nothing(ada: Customer, client: Client) -> N
         link = Link(workspace_id=ada.workspace_id, customer_id=ada.id, topic=topic, channel="email", at=at)
         assert client.post(f"/contact/confirm/{link.token}").status_code == status
     assert Consent.objects.get().state == "requested"
+
+
+EMAIL = sorted(key for key, one in presets().items() if one["channel"] == "email")
+
+
+@each("key", EMAIL)
+@pytest.mark.usefixtures("news", "ada")
+def test_presets_for_e_mail_send_the_headers_of_one_click(server: ServerClient, acme: Workspace, key: str) -> None:
+    preset = with_secrets(
+        {name: one for name, one in presets()[key].items() if name in FIELDS}, lambda _, one: one or "x"
+    )
+    CONNECTIONS.save(workspace=acme, key=key, now=timezone.now(), definition=preset, channel="email")
+    given = {name: "a@example.com" for name, one in preset["inputs"]["properties"].items() if one["type"] == "string"}
+    step = {"id": "mail", "type": "send", "connection": key, "inputs": given}
+    for topic in ("news", None):
+        enrollment = enter(server, journey_of(acme, {**step, "topic": topic}, key=f"j-{topic}".lower()))
+        body = unquote_plus(enrollment.deliveries.get().body or "")
+        assert ("List-Unsubscribe=One-Click" in body) == (topic is not None), body
+        assert ("https://engage.example/contact/unsubscribe/" in body) == (topic is not None)
+
+
+@pytest.mark.usefixtures("news")
+def test_who_wants_a_message_a_week_gets_one(
+    server: ServerClient, acme: Workspace, ada: Customer, client: Client
+) -> None:
+    rules_of(acme.id)
+    link = Link(workspace_id=acme.id, customer_id=ada.id, at=datetime.now(UTC))
+    shown = {"act": "save", "weekly": "on", "shown": "news:email", "on": "news:email"}
+    assert client.post(f"/contact/preferences/{link.token}", shown).status_code == 200
+    journeys = [journey_of(acme, {**MAIL, "topic": "news"}, key=key) for key in ("first", "second")]
+    ends = [StepRun.objects.filter(enrollment=enter(server, one)).latest("ordinal") for one in journeys]
+    assert [one.state for one in ends] == ["waiting", "skipped"]
+    assert "Over the cap 'own': 1 of 1" in ends[1].detail
