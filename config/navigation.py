@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from bridge.models import Interaction, Message
 from config.monitoring.health_page import sees_health
-from customers.models import Customer, Event, Segment, SegmentMembership
+from customers.models import ContactRules, Customer, Event, Segment, SegmentMembership
 from engage.admin.parts.columns import may_view
 from engage.admin.parts.definitions import definitions_with_icon
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
@@ -64,6 +64,7 @@ _LISTS: dict[str, list[tuple[str, str, type[Model]]]] = {
         ("API keys", "key", ApiKey),
         ("Apps", "devices", App),
         *definitions_with_icon(),
+        ("Contact policies", "schedule_send", ContactRules),
         ("Identity keys", "fingerprint", IdentityKey),
         ("Webhook secrets", "signature", WebhookSecret),
         ("Audit entries", "policy", AuditEntry),

@@ -6,11 +6,12 @@ from django import forms
 from django.contrib import admin
 
 from customers.contact.topics import TOPICS
-from customers.models import Topic
+from customers.models import ContactRules, Topic
 from customers.models.contact import Channel
 from engage.admin.parts.definitions import DefinitionAdmin, DefinitionForm
 from engage.admin.parts.json_field import JsonField
 from engage.admin.parts.panels import Panel, show_on
+from engage.admin.parts.records import ReadOnlyAdmin
 from engage.models import Workspace
 
 
@@ -51,6 +52,15 @@ class TopicAdmin(DefinitionAdmin):
         ("created_at", "updated_at"),
     )
     written_once = ("workspace", "key")
+
+
+@admin.register(ContactRules)
+class ContactRulesAdmin(ReadOnlyAdmin):
+    """What calls and files have set."""
+
+    list_display = ("__str__", "workspace", "updated_at")
+    titled_by = ("workspace",)
+    fields = ("workspace", "policy", ("id", "updated_at"))
 
 
 show_on(Workspace, Panel(model=Topic, by="workspace", columns=("name", "key", "updated_at")))
