@@ -5,9 +5,12 @@ is (RFC 8058), and is answered 200 again and again. A link that is too old to sh
 there is anybody or not.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from functools import wraps
+from hashlib import sha256
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -15,6 +18,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import path
 from django.utils import timezone
+from django.utils.safestring import mark_safe
 from django.views.decorators.csrf import csrf_exempt
 
 from customers.preferences import choices
@@ -27,11 +31,15 @@ from engage.http.client_address import client_address
 from engage.http.envelope import failure
 from engage.http.limits import count_within
 
+# Within the page, which so needs no other file: it is there also where static files were not collected.
+_STYLE = (Path(__file__).parent / "page.css").read_text()
+_STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
 _METHODS = ("GET", "HEAD", "POST")
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
     ),
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow",
@@ -138,7 +146,7 @@ def _page(
     """Without `shown`, in the language of the browser."""
     words = Words(language_for(None, request.headers.get("Accept-Language", "")))
     status = context.pop("status", HTTPStatus.OK)
-    known = {"words": words, **(shown or {}), **context}
+    known = {"words": words, "style": mark_safe(_STYLE), **(shown or {}), **context}  # noqa: S308 (a file of ours)
     known["said"] = known["words"][said] if said else ""
     answer = render(request, f"customers/preferences/{name}.html", known, status=status)
     for header, value in _HEADERS.items():
