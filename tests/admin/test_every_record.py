@@ -27,6 +27,7 @@ NOT_SHOWN = {
     "ApiKey.digest": "the secret itself is shown once",
     "ApiKey.id": "its name and its prefix tell which it is",
     "AuditEntry.position": "only tells in which order calls read it",
+    "ContactRules.digest_key": "nobody sees it: suppressed addresses are found by what it makes of them",
     "Customer.watched": "only tells writers that a wait may look at it",
     "Enrollment.awaits_event": "the timeline says it in words",
     "Enrollment.chain": "only bounds how long events lead to further events",
@@ -59,7 +60,7 @@ NOT_SHOWN = {
     "JourneyRevision.key_order": "the order in which its JSON is shown",
     **{
         f"{kind}.key_orders": "the order in which its JSON is shown"
-        for kind in ("Connection", "Journey", "Message", "Segment", "Topic")
+        for kind in ("Connection", "ContactRules", "Journey", "Message", "Segment", "Topic")
     },
     "Connection.next_at": "only counts the rate",
     **{

@@ -450,7 +450,7 @@ WITH known AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM known), (SELECT count(*) FROM known WHERE may_be_claimed), (SELECT count(*) FROM moved)
 
--- journeys.engine.webhooks.dropping: _LOCK
+-- journeys.engine.webhooks.dropping: _LOCK_ALL
 SELECT sent.id FROM (
     SELECT asked.id, entered.customer_id FROM unnest({ids}::bigint[]) AS asked (id)
     CROSS JOIN LATERAL (SELECT * FROM journeys_webhookdelivery known WHERE known.id = asked.id LIMIT 1) AS sent
@@ -460,7 +460,20 @@ SELECT sent.id FROM (
     ORDER BY entered.customer_id OFFSET 0
 ) AS sent
 CROSS JOIN LATERAL (
-    SELECT id FROM customers_customer known WHERE known.id = sent.customer_id LIMIT 1 FOR NO KEY UPDATE
+    SELECT id FROM customers_customer known WHERE known.id = sent.customer_id LIMIT 1 FOR NO KEY UPDATE 
+) AS customer
+
+-- journeys.engine.webhooks.dropping: _LOCK_FREE
+SELECT sent.id FROM (
+    SELECT asked.id, entered.customer_id FROM unnest({ids}::bigint[]) AS asked (id)
+    CROSS JOIN LATERAL (SELECT * FROM journeys_webhookdelivery known WHERE known.id = asked.id LIMIT 1) AS sent
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1
+    ) AS entered
+    ORDER BY entered.customer_id OFFSET 0
+) AS sent
+CROSS JOIN LATERAL (
+    SELECT id FROM customers_customer known WHERE known.id = sent.customer_id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 ) AS customer
 
 -- journeys.engine.webhooks.dropping: _OF_CUSTOMERS
