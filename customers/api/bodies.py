@@ -76,6 +76,9 @@ def reference_to(known_by: Identifiers, *, customer_id: str | None) -> Reference
     return Reference(field, value, other=known_by.other_phone if field == "phone" else None)
 
 
+_MOMENT = Text(None, blank_is_absent=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConsentBody:
     """What a customer wants of a topic by a channel."""
@@ -86,12 +89,12 @@ class ConsentBody:
         ConsentAct.State, "`requested`: they asked for it, and have yet to confirm it. It never takes away a consent."
     ]
     occurred_at: Annotated[
-        str | None, "When they said so; now, if it is left out. What occurred last counts.", Text(None), OCCURRED_AT
+        str | None, "When they said so; now, if it is left out. What occurred last counts.", _MOMENT, OCCURRED_AT
     ] = None
     until: Annotated[
-        str | None, "When an opt-out for a time ends: they are subscribed again from then on.", Text(None), OCCURRED_AT
+        str | None, "When an opt-out for a time ends: they are subscribed again from then on.", _MOMENT, OCCURRED_AT
     ] = None
-    text: Annotated[str | None, "What they agreed to, or its version.", Text(longest=255)] = None
+    text: Annotated[str | None, "What they agreed to, or its version.", Text(longest=255, blank_is_absent=True)] = None
     evidence: Annotated[
         dict[str, Any] | None, "What proves it, such as the form's address.", Stored(most_bytes=4 * KIB)
     ] = None

@@ -47,7 +47,7 @@ class SuppressionBody:
     ]
     reason: Annotated[Suppression.Reason, "What is known; `manual` and the others bar transactional messages as well, "
                       "but for `complaint`."] = Suppression.Reason.MANUAL  # fmt: skip
-    note: Annotated[str | None, "Why, for whoever reads the list.", Text(longest=255)] = None
+    note: Annotated[str | None, "Why, for whoever reads the list.", Text(longest=255, blank_is_absent=True)] = None
 
     def address_in(self, country: str) -> str:
         """The address as identifiers are read. Raises InvalidRequest."""

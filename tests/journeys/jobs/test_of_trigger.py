@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from engage.models import Workspace
-from journeys.engine.entering import bulk
+from journeys.engine.entering import queueing
 from journeys.engine.entering.lanes import serve_lane
 from journeys.engine.jobs.of_trigger import WantedJobs, trigger_jobs_page
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, TriggerProgress
@@ -21,7 +21,7 @@ FAILED = WantedJobs(result="failed")
 @pytest.fixture
 def large(server: ServerClient, acme: Workspace, journey: Journey, monkeypatch: pytest.MonkeyPatch) -> Trigger:
     """A queued trigger that counts as large."""
-    monkeypatch.setattr(bulk, "LARGE_TRIGGER", NUMBER)
+    monkeypatch.setattr(queueing, "LARGE_TRIGGER", NUMBER)
     segment = SegmentFactory.create(workspace=acme)
     crowd(acme, NUMBER, segment=segment)
     answer = trigger(server, journey, {"segment_ids": [segment.id]}, headers={"Prefer": "return=minimal"})

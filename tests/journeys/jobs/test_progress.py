@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.engine.entering import bulk
+from journeys.engine.entering import queueing
 from journeys.engine.entering.lanes import serve_lane
 from journeys.engine.jobs.progress import count_by_result, count_jobs
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, TriggerProgress
@@ -21,7 +21,7 @@ NUMBER = 1_000  # two chunks
 
 @pytest.fixture(autouse=True)
 def large_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "LARGE_TRIGGER", NUMBER)
+    monkeypatch.setattr(queueing, "LARGE_TRIGGER", NUMBER)
 
 
 @pytest.fixture
