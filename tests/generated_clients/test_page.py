@@ -19,7 +19,7 @@ def test_what_calls_have_in_common_is_left_out_of_each(document: Path) -> None:
     served = openapi_document()
     assert {**shown, "paths": None} == {**served, "paths": None}
     trigger = shown["paths"]["/api/v1/journeys/{workspaceId}/{journeyId}/trigger"]["post"]
-    assert list(trigger["responses"]) == ["200", "202", "400", "404", "422"]
+    assert list(trigger["responses"]) == ["200", "202", "400", "404", "422", "503"]
     assert trigger["responses"]["202"]["content"]["application/json"]["examples"]
     assert list(trigger["responses"]["400"]) == ["description"]
     for path, calls in shown["paths"].items():

