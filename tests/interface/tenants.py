@@ -44,6 +44,8 @@ class Tenant:
             "workspaceId": self.workspace.id,
             "customerId": self.customer.id,
             **ids_of_each_kind(self.workspace),
+            "segmentId": self.segment.id,  # tests make others
+            "journeyId": self.journey.id,
             "triggerId": self.trigger_id,
             "jobId": self.job_id,
             "enrollmentId": self.enrollment_id,
