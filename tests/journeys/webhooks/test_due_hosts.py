@@ -83,7 +83,8 @@ def test_hosts_at_which_nothing_is_due_cost_a_claim_nothing(acme: Workspace) -> 
     with rows_gone_through() as rows:
         claimed = claim_due(HostSlots(8))
     assert [one.id for one in claimed] == [deliveries[0].pk]
-    assert max(rows.values()) < HOSTS
+    # Where the planner takes so few notes for fewer still, it reads them all; but none of their deliveries.
+    assert max(rows.values()) < 3 * HOSTS
 
 
 @with_others
