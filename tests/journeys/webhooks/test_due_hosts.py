@@ -73,6 +73,9 @@ def test_notes_hold_through_the_life_of_a_webhook(acme: Workspace, receiver: Rec
 
 @with_others
 def test_hosts_at_which_nothing_is_due_cost_a_claim_nothing(acme: Workspace) -> None:
+    standing(acme, "https://first.example/", number=1)
+    with rows_gone_through() as of_one:
+        claim_due(HostSlots(8))
     deliveries = standing(acme, "https://mail.example/", number=HOSTS)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -84,7 +87,7 @@ def test_hosts_at_which_nothing_is_due_cost_a_claim_nothing(acme: Workspace) -> 
         claimed = claim_due(HostSlots(8))
     assert [one.id for one in claimed] == [deliveries[0].pk]
     # Where the planner takes so few notes for fewer still, it reads them all; but none of their deliveries.
-    assert max(rows.values()) < 3 * HOSTS
+    assert max(rows.values()) - max(of_one.values()) < 2 * HOSTS
 
 
 @with_others
