@@ -18,6 +18,8 @@ from customers.contact.topics import TOPICS
 from customers.models import ContactRing, Customer, Suppression
 from engage.models import Workspace
 from journeys.engine.walking import walk_due
+from journeys.engine.webhooks.claims import claim_due
+from journeys.engine.webhooks.host_slots import HostSlots
 from journeys.engine.webhooks.resending import send_again
 from journeys.models import Enrollment, InAppDelivery, Journey, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.tasks import walk
@@ -314,6 +316,19 @@ def test_no_attempt_begins_after_an_answered_no(
     assert not WebhookDelivery.objects.filter(state="waiting").exists()
     walked()
     assert set(Enrollment.objects.values_list("state", flat=True)) == {"completed"}
+
+
+@with_others
+@pytest.mark.usefixtures("mailer")
+@pytest.mark.parametrize("barred", ["opt_out", "suppression"])
+def test_what_was_claimed_before_cannot_begin_after_the_answer(
+    server: ServerClient, acme: Workspace, ada: Customer, barred: str
+) -> None:
+    enter(server, journey_of(acme, OFFERS))
+    [claimed] = claim_due(HostSlots(4))
+    assert claimed.may_begin()
+    opt_out(ada) if barred == "opt_out" else bounce(acme)
+    assert not claimed.may_begin()
 
 
 def test_a_workspace_without_rules_is_asked_nothing(
